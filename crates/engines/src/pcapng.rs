@@ -275,7 +275,7 @@ fn pad(body: &mut Vec<u8>) {
 mod tests {
     use super::headers::checksum;
     use super::*;
-    use forebay_scenario::{AcknowledgmentRecord, SaidRecord, Segment, TracedGroup};
+    use forebay_scenario::{AcknowledgmentRecord, HeaderFields, Segment, TracedGroup};
 
     fn record(time_s: f64, packet: u64, bytes: u32) -> PacketRecord {
         PacketRecord {
@@ -437,17 +437,17 @@ mod tests {
     /// instant of a data packet, and one belongs to a real connection.
     fn two_way(capture: Capture) -> Traces {
         let mut traces = traces(capture);
-        let said = |timestamp| {
-            HeaderRecord::Said(SaidRecord {
+        let fields = |timestamp| {
+            HeaderRecord::Simulated(HeaderFields {
                 timestamp,
-                ..SaidRecord::default()
+                ..HeaderFields::default()
             })
         };
         traces.headers = vec![
-            said(499),
-            said(999),
-            said(1000),
-            said(1000),
+            fields(499),
+            fields(999),
+            fields(1000),
+            fields(1000),
             HeaderRecord::Plain,
         ];
         let mut real = headers(&Frame {
@@ -473,8 +473,8 @@ mod tests {
             header,
         };
         traces.acknowledgments = vec![
-            back(1.002, 52, said(1002)),
-            back(1.001_000_001, 52, said(1001)),
+            back(1.002, 52, fields(1002)),
+            back(1.001_000_001, 52, fields(1001)),
             back(4.0, 60, HeaderRecord::Whole(real.into())),
         ];
         traces

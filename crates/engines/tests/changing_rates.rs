@@ -85,7 +85,7 @@ fn the_fluid_says_that_outages_outlast_timers() {
     let [one, other] =
         [packet, fluid.clone()].map(|report| report.value(Metric::Utilization).unwrap());
     assert!(one < 0.8 && other > 0.99, "{one} {other}");
-    let said = |report: &Report| {
+    let text_of = |report: &Report| {
         let outside = report
             .warnings
             .iter()
@@ -94,9 +94,9 @@ fn the_fluid_says_that_outages_outlast_timers() {
             .map(|warning| warning.subject.clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!(said(&fluid), ["outage"]);
+    assert_eq!(text_of(&fluid), ["outage"]);
     let [_, patient] = both(OUTAGE, "1MB", &format!("{flows}\nmin_rto = \"3s\""));
-    assert!(said(&patient).is_empty());
+    assert!(text_of(&patient).is_empty());
 }
 
 /// Unresponsive traffic differs by at most a packet's length: evenly spaced packets wait as long as

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use forebay_scenario::{FlowGroup, Scenario};
 use forebay_simulation::{
     Completed, Direction, Ends, Event, FlowId, Flows, Group, GroupId, HopNumber, Hosts, InFlight,
-    Kind, Mark, Network, Opening, Place, Refusal, ResponsiveId, Returned, Timeline, Transit, Turn,
-    Unresponsive, UnresponsiveId, WayBack,
+    Kind, Mark, Network, Place, Refusal, ResponsiveId, Returned, ReversePath, Timeline,
+    TransferStart, Transit, Turn, Unresponsive, UnresponsiveId,
 };
 use forebay_units::{Bytes, Time};
 
@@ -411,7 +411,7 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         Ok((half, there - half))
     }
 
-    fn join(&mut self, flow: ResponsiveId, _group: &Group<'a>, back: WayBack) {
+    fn join(&mut self, flow: ResponsiveId, _group: &Group<'a>, back: ReversePath) {
         let number = UnresponsiveId::new(self.flows.unresponsive.len());
         let joined = &mut self.flows[flow];
         joined.ends.acknowledgments = number;
@@ -441,7 +441,12 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         self.flows[acks].transit.return_delay = back;
     }
 
-    fn open(&mut self, turn: Turn, _group: &Group<'a>, opening: Opening) -> Result<(), Refusal> {
+    fn open(
+        &mut self,
+        turn: Turn,
+        _group: &Group<'a>,
+        opening: TransferStart,
+    ) -> Result<(), Refusal> {
         self.disconnect(turn.flow);
         let ends = &self.flows[turn.flow].ends;
         let bytes = opening.packets.map(|packets| ends.bytes(packets));

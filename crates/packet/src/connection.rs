@@ -12,7 +12,7 @@
 //!    [`Connection::deliver_next`], which is all of the following in one piece.
 //! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
 //!    packet it selects. After a timeout that may be spurious `frto` judges it first.
-//! 3. It answers the timed packet, or each packet with a time in the `ledger`: `round_trip`.
+//! 3. It answers the timed packet, or each packet with a time in the `sent_packets`: `round_trip`.
 //! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
 //!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
 //!    controller. In recovery `reduction` says how far the window has fallen.
@@ -20,7 +20,7 @@
 //!    `delivery_rate`.
 //! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
 //!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or the
-//!    `sender`'s next packet. The `ledger` keeps when it left.
+//!    `sender`'s next packet. The `sent_packets` keeps when it left.
 //!
 //! A timer ([`Connection::time_out`]) goes through `timeout` or `recovery`, and on at 6.
 
@@ -28,16 +28,16 @@ mod ack;
 #[cfg(test)]
 mod behavior_tests;
 mod bitmap;
-mod card;
 mod compression;
 #[cfg(test)]
 mod contract_tests;
 mod control_block;
 mod delivery_rate;
-mod exchange;
+mod events;
+mod flow_stats;
 mod frto;
-mod ledger;
 mod marks;
+mod nic_coalescing;
 #[cfg(test)]
 mod ns2_agent_tests;
 mod offload;
@@ -45,13 +45,13 @@ mod pacing;
 mod receiver;
 mod recovery;
 mod reduction;
-mod reported;
 #[cfg(test)]
 mod rfc_reference_tests;
 mod ring;
 mod round_trip;
 mod scoreboard;
 mod sender;
+mod sent_packets;
 mod timeout;
 mod timers;
 
@@ -59,15 +59,15 @@ use forebay_congestion::packet::{Idle, LossState};
 use forebay_units::Time;
 
 use self::ack::AckEvent;
-pub(crate) use self::card::{Arrival, Held, Lateness, most_merged};
-use self::control_block::{ControlBlock, Hold};
-pub(crate) use self::exchange::{Next, Opening, Reception};
-use self::ledger::{Arrivals, Ledger, Setup};
+use self::control_block::{ControlBlock, SendLimit};
+pub(crate) use self::events::{Next, Reception, TransferSetup};
 use self::marks::Marks;
-pub(crate) use self::receiver::{Receiver, Reply};
+pub(crate) use self::nic_coalescing::{Arrival, HostDelay, PendingPacket, most_merged};
+pub(crate) use self::receiver::{AckDecision, Receiver};
 use self::recovery::LossRecovery;
 use self::scoreboard::Scoreboard;
 use self::sender::{FastPath, Handshake, Sender, Start, Totals, Transmission};
+use self::sent_packets::{Arrivals, SentPackets, Setup};
 use self::timeout::Timeout;
 use self::timers::Timer;
 use forebay_simulation::prefetch;
@@ -96,29 +96,29 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A connection whose packets are numbered from `first` on.
-    pub(crate) fn new(opening: Opening, first: u64) -> Self {
+    pub(crate) fn new(opening: TransferSetup, first: u64) -> Self {
         Self::with_totals(opening, first, Totals::default())
     }
 
     /// Starts the next transfer with fresh state; packet numbers and totals go on.
-    pub(crate) fn open(&mut self, opening: Opening) {
+    pub(crate) fn open(&mut self, opening: TransferSetup) {
         let Sender {
             highest, totals, ..
         } = self.control.sender;
         *self = Self::with_totals(opening, highest, totals);
     }
 
-    fn with_totals(opening: Opening, first: u64, totals: Totals) -> Self {
-        let Opening {
+    fn with_totals(opening: TransferSetup, first: u64, totals: Totals) -> Self {
+        let TransferSetup {
             stack,
             mut controller,
             payload,
             packets,
-            lateness,
+            host_delay,
         } = opening;
         controller.on_open(payload);
         let transfer = first.saturating_add(u64::from(stack.handshake));
-        let ledger = Ledger::new(&Setup {
+        let sent_packets = SentPackets::new(&Setup {
             needs: controller.needs(),
             stack: &stack,
             payload,
@@ -132,10 +132,10 @@ impl Connection {
         };
         let mut connection = Self {
             control: ControlBlock {
-                receiver: Receiver::new(first, stack.acknowledgments(), lateness),
+                receiver: Receiver::new(first, stack.acknowledgments(), host_delay),
                 scoreboard: Scoreboard::default(),
                 sender: Sender::new(&stack, controller, start),
-                ledger,
+                sent_packets,
             },
             recovery: LossRecovery::new(&stack, first),
             timeout: Timeout::new(&stack),
@@ -224,7 +224,7 @@ impl Connection {
         if self.deliver_next(packet as u32, now) || self.deliver_beyond(packet, now) {
             Reception::Acknowledged
         } else {
-            self.deliver_slowly(packet, now)
+            self.deliver_slow_path(packet, now)
         }
     }
 
@@ -286,27 +286,29 @@ impl Connection {
         if packet >= self.first {
             self.marks.on_arrival();
         }
-        self.deliver_slowly(packet, now)
+        self.deliver_slow_path(packet, now)
     }
 
     /// The cases beside one more packet in order: gaps, duplicates, delayed acknowledgments,
     /// recovery and connection set-up.
     #[inline(never)]
-    fn deliver_slowly(&mut self, packet: u64, now: Time) -> Reception {
+    fn deliver_slow_path(&mut self, packet: u64, now: Time) -> Reception {
         if packet < self.first {
             return Reception::Stale;
         }
         let arrival = self.arrival(packet, now);
         if self.gathers() {
             let marked = false;
-            self.control.receiver.gather(Held { arrival, marked });
+            self.control
+                .receiver
+                .gather(PendingPacket { arrival, marked });
             return Reception::Delayed;
         }
         let new = match self.control.receiver.receive(arrival) {
             // A SYN is answered at once.
-            Reply::Later if !self.control.sender.connecting() => return Reception::Delayed,
-            Reply::Later => true,
-            Reply::AtOnce { new } => new,
+            AckDecision::Delayed if !self.control.sender.connecting() => return Reception::Delayed,
+            AckDecision::Delayed => true,
+            AckDecision::Immediate { new } => new,
         };
         self.acknowledge(new.then_some(packet), now);
         Reception::Acknowledged
@@ -327,14 +329,14 @@ impl Connection {
     }
 
     /// The packets that the receiver's card hands up now, in segments of `most` packets at most.
-    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.control.receiver.take_gathered(now, most)
     }
 
     /// Consecutive packets reach the receiver as one.
-    pub(crate) fn deliver_merged(&mut self, segment: &[Held], now: Time) -> Reception {
+    pub(crate) fn deliver_merged(&mut self, segment: &[PendingPacket], now: Time) -> Reception {
         let last = segment.last().map(|held| held.arrival.packet);
-        let Reply::AtOnce { new } = self.control.receiver.receive_merged(segment) else {
+        let AckDecision::Immediate { new } = self.control.receiver.receive_merged(segment) else {
             return Reception::Delayed;
         };
         self.acknowledge(last.filter(|_| new), now);
@@ -352,9 +354,9 @@ impl Connection {
     /// it; none where a duplicate or a timer did.
     fn acknowledge(&mut self, packet: Option<u64>, now: Time) {
         let control = &mut self.control;
-        let awaited = control.receiver.acknowledge();
-        let expected = control.receiver.expected();
-        if control.sender.connecting() && expected > self.first {
+        let info = control.receiver.acknowledge();
+        let rcv_nxt = control.receiver.rcv_nxt();
+        if control.sender.connecting() && rcv_nxt > self.first {
             self.connected(now);
             return;
         }
@@ -364,22 +366,22 @@ impl Connection {
         let mut ack = AckEvent {
             now,
             from: control.sender.unacknowledged,
-            acked: expected - control.sender.unacknowledged,
-            delayed: u64::from(awaited.in_order),
-            beyond: &awaited.beyond,
+            acked: rcv_nxt - control.sender.unacknowledged,
+            delayed: u64::from(info.in_order),
+            sack_blocks: &info.sack_blocks,
             packet,
             limited: false,
             min_rtt: control.sender.round_trip.path.min_rtt,
         };
-        let verdict = self.timeout.judge(control, &self.recovery, &ack);
+        let verdict = self.timeout.evaluate(control, &self.recovery, &ack);
         ack.limited = self.control.sender.limited();
-        if self.control.ledger.is_some() {
-            self.acknowledge_by_ledger(&ack);
+        if self.control.sent_packets.is_some() {
+            self.acknowledge_sent_packets(&ack);
         } else {
             self.time_answer(&ack);
             self.recovery.on_ack(&mut self.control, &ack);
             if self.marks.acknowledge() > 0 {
-                self.marks.heed(&mut self.control, now);
+                self.marks.reduce_window(&mut self.control, now);
             }
         }
         if let Some(verdict) = verdict {
@@ -399,7 +401,7 @@ impl Connection {
         let sender = &mut control.sender;
         sender.handshake = Handshake::Done;
         sender.totals.handshakes += 1;
-        sender.advance_to(control.receiver.expected());
+        sender.advance_to(control.receiver.rcv_nxt());
         if sender.times(self.first) {
             sender.measure(now);
         } else {
@@ -416,7 +418,7 @@ impl Connection {
         // With SACK the answer to the timed packet itself is seen, in order or not, except by ns-2's Sack1 (tcp-sack1.cc:
         // `recv` calls `newack` for what moves on in order only).
         let selected = || ack.packet.is_some_and(|packet| sender.times(packet));
-        let answered = sender.times_below(self.control.receiver.expected());
+        let answered = sender.times_below(self.control.receiver.rcv_nxt());
         if answered || self.recovery.times_beyond_holes() && selected() {
             sender.measure(ack.now);
         }
@@ -424,7 +426,7 @@ impl Connection {
 
     /// An acknowledgment at a sender that keeps a ledger.
     #[inline(never)]
-    fn acknowledge_by_ledger(&mut self, ack: &AckEvent) {
+    fn acknowledge_sent_packets(&mut self, ack: &AckEvent) {
         let control = &mut self.control;
         let prior_in_flight = control.in_flight() as f64 + ack.delayed as f64;
         let times = control.look_up(ack);
@@ -439,7 +441,7 @@ impl Connection {
         self.recovery.on_ack(&mut self.control, ack);
         let marked = self.marks.acknowledge();
         if marked > 0 {
-            self.marks.heed(&mut self.control, ack.now);
+            self.marks.reduce_window(&mut self.control, ack.now);
         }
         let arrivals = Arrivals {
             times,
@@ -477,7 +479,7 @@ impl Connection {
             Some(0) => Next::Nothing,
             Some(_) => Next::Send(self.send_next(now)),
             None if self.is_held() => Next::Nothing,
-            None => self.next_slowly(now),
+            None => self.next_slow_path(now),
         }
     }
 
@@ -507,9 +509,9 @@ impl Connection {
 
     /// The packet that may be sent in recovery, or where a ledger or pacing decides, too.
     #[inline(never)]
-    fn next_slowly(&mut self, now: Time) -> Next {
-        if self.control.ledger.is_some() {
-            return self.next_by_ledger(now);
+    fn next_slow_path(&mut self, now: Time) -> Next {
+        if self.control.sent_packets.is_some() {
+            return self.next_from_sent_packets(now);
         }
         self.choose(now).map_or(Next::Nothing, Next::Send)
     }
@@ -523,7 +525,7 @@ impl Connection {
     fn choose(&mut self, now: Time) -> Option<Transmission> {
         if self.control.sender.connecting() {
             self.control.sender.send_syn(now)
-        } else if let Some(attempt) = self.timeout.doubted(self.control.sender.state) {
+        } else if let Some(attempt) = self.timeout.spurious_candidate(self.control.sender.state) {
             attempt.next_packet(&mut self.control, &mut self.recovery, now)
         } else {
             self.recovery.next_packet(&mut self.control, now)
@@ -532,18 +534,18 @@ impl Connection {
 
     /// The packet that may be sent by a sender that has a ledger.
     #[inline(never)]
-    fn next_by_ledger(&mut self, now: Time) -> Next {
+    fn next_from_sent_packets(&mut self, now: Time) -> Next {
         let before = self.control.before();
         let sender = &self.control.sender;
-        let doubts = self.timeout.doubted(sender.state).is_some();
+        let doubts = self.timeout.spurious_candidate(sender.state).is_some();
         let mut probe = None;
         if !sender.connecting() && !doubts {
             probe = self.recovery.take_probe(&mut self.control, now);
             if probe.is_none() {
-                match self.control.hold(now) {
-                    Hold::No => {}
-                    Hold::Pace(until) => return Next::Pause(until),
-                    Hold::Window => return Next::Nothing,
+                match self.control.send_limit(now) {
+                    SendLimit::No => {}
+                    SendLimit::Pace(until) => return Next::Pause(until),
+                    SendLimit::Window => return Next::Nothing,
                 }
             }
         }
@@ -583,7 +585,9 @@ impl Connection {
             return false;
         }
         let receiver = &self.control.receiver;
-        if receiver.expected() > self.control.sender.unacknowledged || receiver.unannounced() > 0 {
+        if receiver.rcv_nxt() > self.control.sender.unacknowledged
+            || receiver.unsacked_packets() > 0
+        {
             // The receiver's delayed acknowledgment is older than the timer: it comes first.
             self.acknowledge(None, now);
             return true;

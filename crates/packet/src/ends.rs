@@ -3,7 +3,7 @@
 use forebay_congestion::packet::Window;
 use forebay_discipline::Label;
 use forebay_random::{Purpose, StreamKey};
-use forebay_scenario::{DelayedAck, FlowGroup, HeaderRecord, SaidRecord, Segment, Workload};
+use forebay_scenario::{DelayedAck, FlowGroup, HeaderFields, HeaderRecord, Segment, Workload};
 use forebay_simulation::{
     Alarm, Direction, Ends, Event, Group, Identity, Kind, Place, Progress, Refusal, Turn,
     unsupported,
@@ -11,9 +11,9 @@ use forebay_simulation::{
 use forebay_simulation::{Calendar, Flow};
 use forebay_units::{Bytes, Time};
 
-use crate::connection::{Connection, Lateness, Opening};
+use crate::connection::{Connection, HostDelay, TransferSetup};
 use crate::reverse::RemoteReceiver;
-use crate::trail::{Selects, Trail};
+use crate::tcp_options::{Selects, TcpOptions};
 
 /// A flow whose ends are simulated.
 pub(crate) type SimulatedFlow = Flow<SimulatedEnds>;
@@ -47,14 +47,14 @@ pub(crate) struct SimulatedEnds {
     /// Bytes of a SYN.
     syn_bytes: u32,
     /// The headers of its packets, if they are recorded.
-    pub(crate) trail: Option<Box<Trail>>,
+    pub(crate) tcp_options: Option<Box<TcpOptions>>,
 }
 
 impl SimulatedEnds {
     /// The ends of a flow of this group that has not started.
     pub(crate) fn new(group: &Group<'_>, place: Place) -> Result<Self, Refusal> {
         let random = group.draws.key(place.index, Purpose::Controller);
-        let begin = Beginning {
+        let begin = FlowStart {
             packets: Some(0),
             packet_bytes: place.packet_bytes,
             random,
@@ -70,7 +70,7 @@ impl SimulatedEnds {
             pacing_armed: false,
             delayed_ack: Alarm::OFF,
             syn_bytes: stack.syn().get() as u32,
-            trail: None,
+            tcp_options: None,
         })
     }
 
@@ -80,7 +80,7 @@ impl SimulatedEnds {
     /// connection for the next transfer. A connection without a handshake does not end, because it
     /// has no number to spare for the end.
     pub(crate) fn note_opening(&mut self, spec: &FlowGroup, packets: Option<u64>) {
-        let Some(trail) = &mut self.trail else {
+        let Some(tcp_options) = &mut self.tcp_options else {
             return;
         };
         let closes = matches!(
@@ -90,46 +90,48 @@ impl SimulatedEnds {
         let first = self.connection.first();
         let packets = packets.filter(|_| closes && spec.stack.handshake);
         let end = packets.map(|packets| first.saturating_add(1).saturating_add(packets));
-        trail.begin(first, end);
+        tcp_options.begin(first, end);
     }
 
     /// The sender sends the packet with these low bits of its number.
     pub(crate) fn note_departure(&mut self, number: u32, now: Time) {
         let packet = self.connection.full_number(number);
-        if let Some(trail) = &mut self.trail {
-            trail.send(packet, now);
+        if let Some(tcp_options) = &mut self.tcp_options {
+            tcp_options.send(packet, now);
         }
     }
 
     /// Packets reach the receiver.
     pub(crate) fn note_arrivals(&mut self, packets: impl IntoIterator<Item = u64>) {
-        if let Some(trail) = &mut self.trail {
-            packets.into_iter().for_each(|packet| trail.arrive(packet));
+        if let Some(tcp_options) = &mut self.tcp_options {
+            packets
+                .into_iter()
+                .for_each(|packet| tcp_options.arrive(packet));
         }
     }
 
     /// The receiver acknowledges what it has: which acknowledgment it is, and what it says.
-    pub(crate) fn note_answer(&mut self, now: Time) -> Option<(Identity, SaidRecord)> {
+    pub(crate) fn note_ack(&mut self, now: Time) -> Option<(Identity, HeaderFields)> {
         let selects = if self.connection.selects() {
             Selects::Blocks
         } else {
             Selects::Nothing
         };
-        let trail = self.trail.as_mut()?;
-        let said = trail.acknowledge(now, selects);
-        let (latest, number) = trail.latest();
+        let tcp_options = self.tcp_options.as_mut()?;
+        let fields = tcp_options.acknowledge(now, selects);
+        let (latest, number) = tcp_options.latest();
         let segment = if self.connection.is_syn(latest) && number == latest + 1 {
             Segment::SynAck
         } else {
             Segment::Ack
         };
-        Some((Identity { number, segment }, said))
+        Some((Identity { number, segment }, fields))
     }
 
     /// The same of one that sets out over links with this number: the packet that it awaits.
-    pub(crate) fn note_answer_on_links(&mut self, number: u32, now: Time) -> Option<u64> {
-        let (identity, said) = self.note_answer(now)?;
-        self.trail.as_mut()?.set_out(number, said);
+    pub(crate) fn note_ack_over_links(&mut self, number: u32, now: Time) -> Option<u64> {
+        let (identity, fields) = self.note_ack(now)?;
+        self.tcp_options.as_mut()?.set_out(number, fields);
         Some(identity.number)
     }
 
@@ -155,29 +157,29 @@ impl SimulatedEnds {
 /// The beginning of a connection: it sends `packets` packets of `packet_bytes` bytes, or sends
 /// without an end. Its controller draws from `random`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct FlowStart {
     pub(crate) packets: Option<u64>,
     pub(crate) packet_bytes: u32,
     pub(crate) random: StreamKey,
 }
 
-impl Beginning {
+impl FlowStart {
     /// The same in a group, with all that a connection must know.
-    pub(crate) fn opening(self, group: &Group<'_>) -> Result<Opening, Refusal> {
+    pub(crate) fn opening(self, group: &Group<'_>) -> Result<TransferSetup, Refusal> {
         let (spec, random) = (group.spec, self.random);
         let (name, parameters) = (spec.controller.name(), spec.controller.parameters());
         let controller = forebay_congestion::controller(name, parameters, random)
             .ok_or_else(|| unsupported(name))?;
         let mut stack = spec.stack;
-        let mut late = lateness(group, random);
+        let mut late = host_delay(group, random);
         if !spec.reverse.is_empty() {
             // Acknowledgments are delayed where they set out.
             stack.delayed_ack = DelayedAck::AT_ONCE;
             late = None;
         }
-        Ok(Opening {
+        Ok(TransferSetup {
             stack,
-            lateness: late,
+            host_delay: late,
             controller,
             payload: Bytes::new(u64::from(self.packet_bytes)).saturating_sub(spec.header()),
             packets: self.packets,
@@ -186,9 +188,9 @@ impl Beginning {
 }
 
 /// How late the hosts of a flow with such a key deal with what arrives.
-pub(crate) fn lateness(group: &Group<'_>, random: StreamKey) -> Option<Lateness> {
+pub(crate) fn host_delay(group: &Group<'_>, random: StreamKey) -> Option<HostDelay> {
     let random = random.of(Purpose::Processing);
-    Lateness::new(group.spec.stack.processing.beyond(), random)
+    HostDelay::new(group.spec.stack.processing.beyond(), random)
 }
 
 impl Ends for SimulatedEnds {
@@ -213,22 +215,25 @@ impl Ends for SimulatedEnds {
 
     fn header(&mut self, number: u32, direction: Direction) -> HeaderRecord {
         let packet = self.connection.full_number(number);
-        let said = self.trail.as_mut().and_then(|trail| match direction {
-            Direction::Data => trail.at_link(packet),
-            Direction::Acknowledgment => trail.answer(number),
-        });
-        said.map_or(HeaderRecord::Plain, HeaderRecord::Said)
+        let fields = self
+            .tcp_options
+            .as_mut()
+            .and_then(|tcp_options| match direction {
+                Direction::Data => tcp_options.at_link(packet),
+                Direction::Acknowledgment => tcp_options.answer(number),
+            });
+        fields.map_or(HeaderRecord::Plain, HeaderRecord::Simulated)
     }
 
     fn lose(&mut self, number: u32, direction: Direction) {
         let packet = self.connection.full_number(number);
-        let Some(trail) = &mut self.trail else {
+        let Some(tcp_options) = &mut self.tcp_options else {
             return;
         };
         match direction {
-            Direction::Data => trail.lose(packet),
+            Direction::Data => tcp_options.lose(packet),
             Direction::Acknowledgment => {
-                trail.take_answer(number);
+                tcp_options.take_ack_fields(number);
             }
         }
     }
@@ -236,8 +241,8 @@ impl Ends for SimulatedEnds {
     fn identify(&self, number: u32, direction: Direction) -> Identity {
         let (number, sent) =
             if let (Some(receiver), Direction::Acknowledgment) = (&self.receiver, direction) {
-                let said = receiver.said(number);
-                (said.awaited, said.packet)
+                let fields = receiver.fields(number);
+                (fields.rcv_nxt, fields.packet)
             } else {
                 let number = self.connection.full_number(number);
                 (number, number)
@@ -265,7 +270,7 @@ impl Ends for SimulatedEnds {
 
     fn record_headers(&mut self) {
         (self.direct, self.straight, self.special) = (false, false, true);
-        self.trail = Some(Box::default());
+        self.tcp_options = Some(Box::default());
     }
 
     fn delay_back(&self) -> Time {

@@ -5,22 +5,22 @@
 //! half of the remaining round trip lies on each side of it. Elsewhere its acknowledgments return
 //! over a constant delay, and it is a part of its sender ([`crate::connection`]).
 
-mod apart;
+mod header_trace;
+mod remote_receiver;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use forebay_random::Purpose;
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_simulation::{
     Alarm, Calendar, Completed, Event, FlowId, Flows, Group, HopNumber, Hosts, InFlight, Kind,
-    Mark, Network, Opening, Place, Refusal, ResponsiveId, Timeline, Transit, Turn, Unresponsive,
-    WayBack,
+    Mark, Network, Place, Refusal, ResponsiveId, ReversePath, Timeline, TransferStart, Transit,
+    Turn, Unresponsive,
 };
 use forebay_units::Time;
 
 use crate::connection::{Next, Reception, most_merged};
-use crate::ends::{Beginning, SimulatedEnds, SimulatedFlow, lateness};
+use crate::ends::{FlowStart, SimulatedEnds, SimulatedFlow, host_delay};
 use crate::reverse::RemoteReceiver;
 
 /// All senders and receivers, simulated.
@@ -140,7 +140,7 @@ impl<'a> SimulatedHosts<'a> {
         let turn = Turn::of(event);
         let flow = &mut self.flows[turn.flow];
         if flow.ends.special {
-            return self.receive_specially(event, network, timeline);
+            return self.receive_slow_path(event, network, timeline);
         }
         let packet = flow.ends.connection.full_number(event.packet());
         if event.is_unmarked_delivery() && flow.ends.connection.deliver_beyond(packet, event.time) {
@@ -176,7 +176,7 @@ impl<'a> SimulatedHosts<'a> {
         }
         flow.ends.delayed_ack = Alarm::OFF;
         if flow.ends.receiver.is_some() {
-            self.expire_apart(turn, network, timeline);
+            self.expire_remote(turn, network, timeline);
             return None;
         }
         let most = most_merged_of(flow, self.scenario);
@@ -186,7 +186,7 @@ impl<'a> SimulatedHosts<'a> {
             let ends = &mut self.flows[turn.flow].ends;
             ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
             if ends.connection.deliver_merged(&segment, turn.now) == Reception::Acknowledged {
-                self.tell(turn, timeline);
+                self.record_ack(turn, timeline);
                 completed = self.send_allowed(turn, network, timeline).or(completed);
             }
         }
@@ -196,7 +196,7 @@ impl<'a> SimulatedHosts<'a> {
             .is_some_and(|due| due <= turn.now)
         {
             connection.acknowledge_delayed(turn.now);
-            self.tell(turn, timeline);
+            self.record_ack(turn, timeline);
             completed = self.send_allowed(turn, network, timeline).or(completed);
         }
         let flow = &mut self.flows[turn.flow];
@@ -296,8 +296,8 @@ impl<'a> SimulatedHosts<'a> {
         if flow.ends.straight {
             let packet = set_out(turn, number, flow.size(number));
             network.offer(packet, &mut self.flows, timeline);
-        } else if flow.ends.trail.is_some() {
-            self.transmit_told(sent, network, timeline);
+        } else if flow.ends.tcp_options.is_some() {
+            self.transmit_recorded(sent, network, timeline);
         } else {
             self.flows[turn.flow].enter_access(
                 turn.flow,
@@ -344,7 +344,7 @@ impl<'a> SimulatedHosts<'a> {
             return None;
         }
         if flow.ends.connection.time_out(turn.now) {
-            self.tell(turn, timeline);
+            self.record_ack(turn, timeline);
         }
         self.send_allowed(turn, network, timeline)
     }
@@ -370,7 +370,7 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     }
 
     /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may be late.
-    fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: WayBack) {
+    fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: ReversePath) {
         let (Some(route), delay) = (back.route, back.delay) else {
             return;
         };
@@ -378,7 +378,7 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
         let number = self.flows.unresponsive.len() as u32;
         let flow = &mut self.flows[of];
-        let late = lateness(group, group.draws.key(flow.index, Purpose::Processing));
+        let late = host_delay(group, group.draws.key(flow.index, Purpose::Processing));
         (flow.ends.direct, flow.ends.special) = (false, true);
         flow.ends.receiver = Some(Box::new(RemoteReceiver::new(
             number,
@@ -410,9 +410,14 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         }
     }
 
-    fn open(&mut self, turn: Turn, group: &Group<'a>, opening: Opening) -> Result<(), Refusal> {
+    fn open(
+        &mut self,
+        turn: Turn,
+        group: &Group<'a>,
+        opening: TransferStart,
+    ) -> Result<(), Refusal> {
         let flow = &mut self.flows[turn.flow];
-        let begin = Beginning {
+        let begin = FlowStart {
             packets: opening.packets,
             packet_bytes: flow.transit.packet_bytes,
             random: group

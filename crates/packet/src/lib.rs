@@ -7,22 +7,22 @@
 //!    them. Receivers whose acknowledgments cross links are in [`reverse`].
 //! 3. The packets that it may send enter the network through the access link of the flow.
 //!
-//! [`stepwise`] lets a caller watch a run while it goes on. [`trail`] records the TCP headers of
-//! packets. [`demand`] states the memory of a run. Each file uses only files below it.
+//! [`stepwise`] lets a caller watch a run while it goes on. [`tcp_options`] records the TCP headers of
+//! packets. [`memory_estimate`] states the memory of a run. Each file uses only files below it.
 
 mod connection;
-mod demand;
 mod ends;
 #[cfg(test)]
 mod equality_tests;
 mod hosts;
 #[cfg(test)]
 mod link_and_mark_tests;
+mod memory_estimate;
 #[cfg(test)]
 mod random_scenario_tests;
 mod reverse;
 mod stepwise;
-mod trail;
+mod tcp_options;
 
 use forebay_scenario::{
     Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,
@@ -33,7 +33,7 @@ use forebay_simulation::{Refusal, Simulation, report, unsupported};
 
 use crate::hosts::SimulatedHosts;
 
-pub use stepwise::{Course, FlowPicture, LinkPicture, Standing, Stepwise};
+pub use stepwise::{FlowPicture, LinkPicture, SenderState, StateHistory, Stepwise};
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,7 +64,7 @@ impl Engine for PacketEngine {
     }
 
     fn needs(&self, scenario: &Scenario, options: &RunOptions) -> Vec<Need> {
-        scenario.needs(&demand::Kept, options.traces)
+        scenario.needs(&memory_estimate::PacketMemory, options.traces)
     }
 
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
@@ -92,7 +92,7 @@ fn prepare<'a>(
     scenario.afford(NAME, &needs, options.memory)?;
     let hosts = SimulatedHosts::new(scenario);
     let mut simulation = Simulation::new(scenario, options.seed, hosts).map_err(refused)?;
-    simulation.traffic.most_flows = demand::most_flows(scenario, &needs, options.memory);
+    simulation.traffic.most_flows = memory_estimate::most_flows(scenario, &needs, options.memory);
     if options.traces {
         simulation.record();
     }

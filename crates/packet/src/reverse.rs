@@ -17,24 +17,24 @@ use forebay_scenario::DelayedAck;
 use forebay_simulation::{Mark, UnresponsiveId};
 use forebay_units::Time;
 
-use crate::connection::{Held, Lateness, Receiver, Reply};
+use crate::connection::{AckDecision, HostDelay, PendingPacket, Receiver};
 
 /// A packet that the sender does not know of yet.
 #[derive(Clone, Copy, Debug)]
-struct Announced {
+struct UnreportedArrival {
     /// The acknowledgment that says so.
     by: u32,
     packet: u32,
     /// The next packet that the receiver awaits from then on.
-    awaited: u32,
+    rcv_nxt: u32,
     marked: bool,
 }
 
 /// The content of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct AckContents {
     /// The next packet in order that the receiver awaits.
-    pub(crate) awaited: u64,
+    pub(crate) rcv_nxt: u64,
     /// The packet that it answers.
     pub(crate) packet: u64,
 }
@@ -50,36 +50,36 @@ pub(crate) struct RemoteReceiver {
     receiver: Receiver,
     /// Number of the next acknowledgment.
     next: u32,
-    announced: VecDeque<Announced>,
+    unreported: VecDeque<UnreportedArrival>,
 }
 
 impl RemoteReceiver {
-    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck, late: Option<Lateness>) -> Self {
+    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck, late: Option<HostDelay>) -> Self {
         Self {
             policy,
             acks,
             delay,
             receiver: Receiver::new(0, policy, late),
             next: 0,
-            announced: VecDeque::new(),
+            unreported: VecDeque::new(),
         }
     }
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
-        let lateness = self.receiver.lateness();
-        self.receiver = Receiver::new(first, self.policy, lateness);
+        let host_delay = self.receiver.host_delay();
+        self.receiver = Receiver::new(first, self.policy, host_delay);
     }
 
     /// A packet arrives.
-    pub(crate) fn receive(&mut self, held: Held) -> Reply {
+    pub(crate) fn receive(&mut self, held: PendingPacket) -> AckDecision {
         let reply = self.receiver.receive(held.arrival);
         self.announce(held);
         reply
     }
 
     /// Consecutive packets arrive as one.
-    pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
+    pub(crate) fn receive_merged(&mut self, segment: &[PendingPacket]) -> AckDecision {
         let reply = self.receiver.receive_merged(segment);
         for held in segment {
             self.announce(*held);
@@ -93,18 +93,18 @@ impl RemoteReceiver {
     }
 
     /// A packet arrives at the card.
-    pub(crate) fn gather(&mut self, held: Held) {
+    pub(crate) fn gather(&mut self, held: PendingPacket) {
         self.receiver.gather(held);
     }
 
     /// The packets that the card hands up now.
-    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.receiver.take_gathered(now, most)
     }
 
     /// The next packet in order.
-    pub(crate) fn awaited(&self) -> u64 {
-        self.receiver.expected()
+    pub(crate) fn rcv_nxt(&self) -> u64 {
+        self.receiver.rcv_nxt()
     }
 
     /// The flow of its acknowledgments.
@@ -113,28 +113,28 @@ impl RemoteReceiver {
     }
 
     /// The next acknowledgment announces this packet, which has just been received.
-    fn announce(&mut self, held: Held) {
-        self.announced.push_back(Announced {
+    fn announce(&mut self, held: PendingPacket) {
+        self.unreported.push_back(UnreportedArrival {
             by: self.next,
             packet: held.arrival.packet as u32,
-            awaited: self.receiver.expected() as u32,
+            rcv_nxt: self.receiver.rcv_nxt() as u32,
             marked: held.marked,
         });
     }
 
     /// The content of acknowledgment `number`, while it is on its way.
-    pub(crate) fn said(&self, number: u32) -> Said {
-        let sent = |each: &Announced| number.wrapping_sub(each.by) <= u32::MAX / 2;
-        let last = self.announced.partition_point(sent).checked_sub(1);
-        let Some(last) = last.map(|at| self.announced[at]) else {
-            let awaited = self.receiver.expected();
-            return Said {
-                awaited,
-                packet: awaited,
+    pub(crate) fn fields(&self, number: u32) -> AckContents {
+        let sent = |each: &UnreportedArrival| number.wrapping_sub(each.by) <= u32::MAX / 2;
+        let last = self.unreported.partition_point(sent).checked_sub(1);
+        let Some(last) = last.map(|at| self.unreported[at]) else {
+            let rcv_nxt = self.receiver.rcv_nxt();
+            return AckContents {
+                rcv_nxt,
+                packet: rcv_nxt,
             };
         };
-        Said {
-            awaited: self.receiver.full_number(last.awaited),
+        AckContents {
+            rcv_nxt: self.receiver.full_number(last.rcv_nxt),
             packet: self.receiver.full_number(last.packet),
         }
     }
@@ -142,9 +142,9 @@ impl RemoteReceiver {
     /// The next packet that acknowledgment `number`, or one lost before it, announces: its low
     /// bits and mark.
     pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
-        let known = |next: &&Announced| number.wrapping_sub(next.by) <= u32::MAX / 2;
-        let next = *self.announced.front().filter(known)?;
-        self.announced.pop_front();
+        let known = |next: &&UnreportedArrival| number.wrapping_sub(next.by) <= u32::MAX / 2;
+        let next = *self.unreported.front().filter(known)?;
+        self.unreported.pop_front();
         Some((next.packet, Mark::of(next.marked)))
     }
 

@@ -9,7 +9,7 @@ use forebay_simulation::{Ends, Seen, Usage, report};
 use forebay_units::Time;
 
 use self::follower::Follower;
-pub use self::follower::{Course, Standing};
+pub use self::follower::{SenderState, StateHistory};
 use crate::ends::{SimulatedFlow, is_active};
 use crate::{NAME, PacketSimulation, prepare, refused};
 
@@ -195,7 +195,7 @@ impl<'a> Stepwise<'a> {
     }
 
     /// The states of the followed flow since the last call.
-    pub fn course(&mut self) -> Course {
+    pub fn course(&mut self) -> StateHistory {
         let follower = self.follower.as_mut();
         follower.map(Follower::take).unwrap_or_default()
     }

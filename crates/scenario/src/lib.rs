@@ -25,8 +25,8 @@ pub use answer::footprint::{Footprint, Need, Waiting, controller_needs};
 pub use answer::quantile::{listed_quantiles, sorted_quantile};
 pub use answer::report::{
     AcknowledgmentRecord, Bin, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS, PacketRecord,
-    QueueSample, Report, SaidRecord, Segment, TracedGroup, Traces, TransferRecord, VERSION,
+    GroupReport, HeaderFields, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
+    PacketRecord, QueueSample, Report, Segment, TracedGroup, Traces, TransferRecord, VERSION,
 };
 pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual};

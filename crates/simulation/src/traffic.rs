@@ -28,7 +28,7 @@ use crate::refusal::Refusal;
 use crate::timeline::Timeline;
 use crate::traffic::delivery_lanes::{DeliveryLanes, way};
 use crate::traffic::group::Group;
-use crate::traffic::hosts::{Completed, Hosts, Place, Turn, WayBack};
+use crate::traffic::hosts::{Completed, Hosts, Place, ReversePath, Turn};
 use crate::traffic::source::{Source, SourceSetup, TooManyPeriods};
 
 /// Everything that sends.
@@ -163,7 +163,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         flows.push(flow);
         let flow = ResponsiveId::new(flows.len() - 1);
         let route = routes.back;
-        self.hosts.join(flow, group, WayBack { route, delay });
+        self.hosts.join(flow, group, ReversePath { route, delay });
         Ok(flow)
     }
 

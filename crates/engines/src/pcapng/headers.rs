@@ -1,7 +1,7 @@
 //! Headers of a traced packet: IPv4, and TCP with the fields of its connection, or UDP for
 //! unresponsive traffic. Headers of real packets are copied.
 
-use forebay_scenario::{HeaderRecord, PacketRecord, SaidRecord, Segment, TracedGroup};
+use forebay_scenario::{HeaderFields, HeaderRecord, PacketRecord, Segment, TracedGroup};
 
 const IPV4: usize = 20;
 const UDP: usize = 8;
@@ -58,8 +58,8 @@ pub(super) enum Way {
 pub(super) fn headers(frame: &Frame<'_>) -> Vec<u8> {
     match frame.header {
         HeaderRecord::Whole(bytes) => real(bytes, frame.marked),
-        HeaderRecord::Said(said) if frame.group.responsive => made(frame, Some(said)),
-        HeaderRecord::Said(_) | HeaderRecord::Plain => made(frame, None),
+        HeaderRecord::Simulated(fields) if frame.group.responsive => made(frame, Some(fields)),
+        HeaderRecord::Simulated(_) | HeaderRecord::Plain => made(frame, None),
     }
 }
 
@@ -77,9 +77,9 @@ fn real(bytes: &[u8], marked: bool) -> Vec<u8> {
 }
 
 /// Headers of a simulated packet.
-fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
+fn made(frame: &Frame<'_>, fields: Option<&HeaderFields>) -> Vec<u8> {
     let Frame { record, group, .. } = *frame;
-    let options = said.map_or_else(Vec::new, |said| options(frame, said));
+    let options = fields.map_or_else(Vec::new, |fields| options(frame, fields));
     let transport = if group.responsive {
         let whole = (group.header as usize).saturating_sub(IPV4);
         let least = (TCP.0 + options.len()).next_multiple_of(4);
@@ -108,7 +108,7 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
     header.extend(ends.from.1.to_be_bytes());
     header.extend(ends.to.1.to_be_bytes());
     if group.responsive {
-        let finishes = said.is_some_and(|said| said.finishes);
+        let finishes = fields.is_some_and(|fields| fields.finishes);
         let (sequence, acknowledged) = numbers(record, finishes);
         header.extend(sequence.to_be_bytes());
         header.extend(acknowledged.to_be_bytes());
@@ -119,7 +119,7 @@ fn made(frame: &Frame<'_>, said: Option<&SaidRecord>) -> Vec<u8> {
             Segment::Data | Segment::Ack => ACK,
         };
         header.extend([((transport / 4) as u8) << 4, flags]);
-        let window = said.map_or(u16::MAX, |_| window(record, group));
+        let window = fields.map_or(u16::MAX, |_| window(record, group));
         header.extend(window.to_be_bytes());
         // The checksum and the urgent pointer are zero.
         header.extend([0; 4]);
@@ -185,7 +185,7 @@ fn bytes_before(record: &PacketRecord, packet: u32) -> u32 {
 // --- What a connection says ---
 
 /// The options of a packet's TCP header.
-fn options(frame: &Frame<'_>, said: &SaidRecord) -> Vec<u8> {
+fn options(frame: &Frame<'_>, fields: &HeaderFields) -> Vec<u8> {
     let Frame { record, group, .. } = *frame;
     let stamped = group.header >= STAMPED;
     let mut options = Vec::with_capacity(TCP.1 - TCP.0);
@@ -196,7 +196,7 @@ fn options(frame: &Frame<'_>, said: &SaidRecord) -> Vec<u8> {
             options.extend(SACK_PERMITTED);
         }
         if stamped {
-            options.extend(timestamps(record, said));
+            options.extend(timestamps(record, fields));
         }
         options.extend(WINDOW_SCALE);
         options.push(shift(record, group));
@@ -204,9 +204,9 @@ fn options(frame: &Frame<'_>, said: &SaidRecord) -> Vec<u8> {
     }
     if stamped {
         options.extend([NO_OPERATION; 2]);
-        options.extend(timestamps(record, said));
+        options.extend(timestamps(record, fields));
     }
-    let blocks = said.blocks.iter().filter(|block| block.0 != block.1);
+    let blocks = fields.blocks.iter().filter(|block| block.0 != block.1);
     let blocks: Vec<_> = blocks.take(most_blocks(frame, options.len())).collect();
     if !blocks.is_empty() {
         options.extend([NO_OPERATION; 2]);
@@ -240,11 +240,11 @@ fn segment_size(record: &PacketRecord, group: TracedGroup) -> u16 {
 
 /// The timestamps option. Each end of a connection has a clock with its own offset. The echo is
 /// zero before a first timestamp was received (RFC 7323 section 3.2).
-fn timestamps(record: &PacketRecord, said: &SaidRecord) -> [u8; 10] {
+fn timestamps(record: &PacketRecord, fields: &HeaderFields) -> [u8; 10] {
     let acknowledges = record.segment.acknowledges();
     let offset = |receiver| offset(record.connection, receiver);
-    let value = said.timestamp.wrapping_add(offset(acknowledges));
-    let echo = said
+    let value = fields.timestamp.wrapping_add(offset(acknowledges));
+    let echo = fields
         .echo
         .map(|echo| echo.wrapping_add(offset(!acknowledges)));
     let mut option = [0; 10];

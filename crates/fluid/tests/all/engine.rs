@@ -334,8 +334,8 @@ fn the_delays_of_one_group_are_those_of_the_link() {
             let expected = report.value(metric).filter(|_| alone);
             assert_eq!(of_group, expected, "{metric:?}");
         }
-        let said = |warning: &&forebay_scenario::Warning| warning.text.contains("whose packets");
-        assert_eq!(report.warnings.iter().find(said).is_none(), alone);
+        let text_of = |warning: &&forebay_scenario::Warning| warning.text.contains("whose packets");
+        assert_eq!(report.warnings.iter().find(text_of).is_none(), alone);
     }
 }
 
@@ -489,7 +489,7 @@ fn only_red_that_adapts_is_said_not_to() {
     ] {
         let text = ELEPHANTS.replace("[link]", &format!("[link]\nqueue = {queue}"));
         let report = run(&text).unwrap();
-        let said = report.warnings.iter().any(|w| w.text.contains("adapt"));
-        assert_eq!(said, adapts, "{queue}");
+        let text_of = report.warnings.iter().any(|w| w.text.contains("adapt"));
+        assert_eq!(text_of, adapts, "{queue}");
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct AckEvent<'a> {
     /// Packets among them that arrived in order while it was delayed.
     pub(super) delayed: u64,
     /// Packets that arrived beyond a hole while it was delayed.
-    pub(super) beyond: &'a [u64],
+    pub(super) sack_blocks: &'a [u64],
     /// The new packet that caused it; none where a duplicate or a timer did.
     pub(super) packet: Option<u64>,
     /// Whether the window limited the sender.
@@ -30,20 +30,20 @@ impl AckEvent<'_> {
         let waited = self.from + self.delayed;
         let direct = self.packet.filter(|packet| *packet >= waited);
         (self.from..waited)
-            .chain(self.beyond.iter().copied())
+            .chain(self.sack_blocks.iter().copied())
             .chain(direct)
     }
 
     /// How many they are.
     pub(super) fn arrived(&self) -> u64 {
         let waited = self.from + self.delayed;
-        let beyond = self.beyond.len() as u64;
-        self.delayed + beyond + u64::from(self.packet.is_some_and(|packet| packet >= waited))
+        let sacked = self.sack_blocks.len() as u64;
+        self.delayed + sacked + u64::from(self.packet.is_some_and(|packet| packet >= waited))
     }
 
     /// Whether a packet caused it that had arrived before (a DSACK, RFC 2883).
     pub(super) fn duplicate(&self) -> bool {
-        self.packet.is_none() && self.delayed == 0 && self.beyond.is_empty()
+        self.packet.is_none() && self.delayed == 0 && self.sack_blocks.is_empty()
     }
 }
 
@@ -53,7 +53,7 @@ mod tests {
 
     fn ack(delayed: u64, packet: Option<u64>) -> AckEvent<'static> {
         AckEvent {
-            beyond: &[],
+            sack_blocks: &[],
             now: Time::ZERO,
             from: 10,
             acked: 0,

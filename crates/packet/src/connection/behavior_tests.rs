@@ -6,7 +6,7 @@ use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutCut};
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
 
-use super::{Connection, LossRecovery, Next, Opening};
+use super::{Connection, LossRecovery, Next, TransferSetup};
 
 /// Connections number packets from there on.
 const FIRST: u64 = 1;
@@ -31,14 +31,14 @@ impl Wire {
             .unwrap();
         let parameters = Parameters::defaults(description.parameters);
         let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
-        let opening = Opening {
+        let opening = TransferSetup {
             stack: Stack {
                 initial_window: 20.0,
                 ..stack
             },
             controller: forebay_congestion::controller("newreno", &parameters, random).unwrap(),
             payload: Bytes::new(1448),
-            lateness: None,
+            host_delay: None,
             packets,
         };
         Self {
@@ -71,11 +71,11 @@ impl Wire {
     }
 
     /// Losses that a sample would report now.
-    fn reported(&mut self) -> u64 {
+    fn flow_stats(&mut self) -> u64 {
         let losses = self.connection.control.sender.totals.losses;
         self.connection
             .control
-            .ledger
+            .sent_packets
             .as_mut()
             .unwrap()
             .report(losses)
@@ -214,8 +214,8 @@ fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
             timestamps: true,
             ..Stack::RFC
         });
-        assert_eq!(wire.reported(), 1, "{recovery:?}");
-        assert_eq!(wire.reported(), 0, "{recovery:?}");
+        assert_eq!(wire.flow_stats(), 1, "{recovery:?}");
+        assert_eq!(wire.flow_stats(), 0, "{recovery:?}");
         // The losses of a timeout are counted, and reported with it.
         let before = wire.connection.control.sender.totals.losses;
         while wire.connection.timeouts() == 0 {
@@ -225,7 +225,7 @@ fn every_loss_is_reported_once_and_those_of_a_timeout_with_it() {
         let in_order = matches!(recovery, Recovery::NewReno | Recovery::Pipe);
         let expected = if in_order { 1 } else { 10 };
         assert!(found >= expected, "{recovery:?} {found}");
-        assert_eq!(wire.reported(), 0, "{recovery:?}");
+        assert_eq!(wire.flow_stats(), 0, "{recovery:?}");
     }
 }
 
@@ -240,10 +240,10 @@ fn a_loss_found_by_the_reordering_timer_is_reported() {
     // Two arrivals above the hole leave it to the timer.
     wire.arrive(1);
     wire.arrive(2);
-    assert_eq!(wire.reported(), 0);
+    assert_eq!(wire.flow_stats(), 0);
     wire.time_out();
     assert_eq!(wire.connection.timeouts(), 0);
-    assert_eq!(wire.reported(), 1);
+    assert_eq!(wire.flow_stats(), 1);
 }
 
 const RECOVERIES: [Recovery; 5] = [
@@ -355,19 +355,19 @@ fn the_timer_of_a_spurious_timeout_is_not_backed_off() {
 /// Everything sent arrives a tenth of a second later, until nothing below 30 is missing; how many
 /// packets left again in all.
 fn repair(mut wire: Wire) -> (u64, f64) {
-    let mut under_way = vec![0];
+    let mut in_flight = vec![0];
     for _ in 0..20 {
         wire.now += Time::from_millis(100);
-        let arriving = std::mem::take(&mut under_way);
+        let arriving = std::mem::take(&mut in_flight);
         for packet in arriving {
-            under_way.extend(wire.arrive(packet));
+            in_flight.extend(wire.arrive(packet));
         }
         assert!(wire.connection.consistent());
-        if wire.connection.control.receiver.expected() > FIRST + 30 {
+        if wire.connection.control.receiver.rcv_nxt() > FIRST + 30 {
             break;
         }
     }
-    assert!(wire.connection.control.receiver.expected() > FIRST + 30);
+    assert!(wire.connection.control.receiver.rcv_nxt() > FIRST + 30);
     assert_eq!(wire.connection.timeouts(), 1);
     let ssthresh = wire.connection.window().ssthresh;
     (wire.connection.retransmissions(), ssthresh)
@@ -497,11 +497,11 @@ fn a_loss_behind_a_spurious_timeout_is_repaired_by_fast_recovery() {
         wire.arrive(1);
         assert_eq!(wire.connection.control.sender.state, LossState::Open);
         // Packet 2 is lost.
-        let mut again = Vec::new();
+        let mut is_retransmission = Vec::new();
         for packet in 3..20 {
-            again.extend(wire.arrive(packet).into_iter().filter(|sent| *sent < 20));
+            is_retransmission.extend(wire.arrive(packet).into_iter().filter(|sent| *sent < 20));
         }
-        assert_eq!(again, [2], "{recovery:?}");
+        assert_eq!(is_retransmission, [2], "{recovery:?}");
         assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
         assert_eq!(wire.connection.timeouts(), 1);
     }
@@ -556,17 +556,17 @@ fn a_late_answer_to_a_packet_sent_again_says_nothing_about_those_sent_before() {
     });
     wire.send();
     wire.now += Time::from_millis(100);
-    let mut under_way: Vec<u64> = (5..20).collect();
+    let mut in_flight: Vec<u64> = (5..20).collect();
     for packet in 0..5 {
-        under_way.extend(wire.arrive(packet));
+        in_flight.extend(wire.arrive(packet));
     }
     while wire.connection.timeouts() == 0 {
-        under_way.extend(wire.time_out().into_iter().filter(|sent| *sent >= 20));
+        in_flight.extend(wire.time_out().into_iter().filter(|sent| *sent >= 20));
     }
     // Longer than the shortest round trip after the repetition the first transmissions arrive.
     wire.now += Time::from_millis(150);
     let before = wire.connection.retransmissions();
-    for packet in under_way {
+    for packet in in_flight {
         for sent in wire.arrive(packet) {
             assert!(sent >= 20, "{sent}");
         }

@@ -33,7 +33,7 @@ pub(super) struct Compression {
     /// Acknowledgments that still wait for nothing.
     quick: u32,
     /// Packets acknowledged one by one beyond the hole at `hole`.
-    apart: u32,
+    separate: u32,
     hole: u64,
     /// Packets beyond a hole that wait to be acknowledged, and until when.
     waiting: Vec<u64>,
@@ -51,7 +51,7 @@ impl Compression {
             Box::new(Self {
                 policy,
                 quick: policy.quick,
-                apart: 0,
+                separate: 0,
                 hole: 0,
                 waiting: Vec::new(),
                 arrivals: 0,
@@ -61,21 +61,21 @@ impl Compression {
     }
 
     /// Whether a packet in order is acknowledged at once.
-    pub(super) fn hurries(&self, pushed: bool) -> bool {
+    pub(super) fn ack_immediately(&self, pushed: bool) -> bool {
         self.quick > 0 || pushed && self.policy.push
     }
 
     /// New packets arrive beyond the hole at `hole`, merged to one: whether they wait for others.
-    pub(super) fn defers(&mut self, hole: u64, (now, rtt): (Time, Time)) -> bool {
+    pub(super) fn delays_ack(&mut self, hole: u64, (now, rtt): (Time, Time)) -> bool {
         let full = self.arrivals >= TOGETHER;
         if self.policy.sack_delay == Time::ZERO || self.quick > 0 || full {
             return false;
         }
         if self.hole != hole {
-            (self.hole, self.apart) = (hole, 0);
+            (self.hole, self.separate) = (hole, 0);
         }
-        if self.apart < APART {
-            self.apart += 1;
+        if self.separate < APART {
+            self.separate += 1;
             return false;
         }
         if self.arrivals == 0 {
@@ -88,7 +88,7 @@ impl Compression {
     }
 
     /// The next acknowledgment tells of these packets, too.
-    pub(super) fn tell(&mut self, packets: &[u64]) {
+    pub(super) fn note_reported(&mut self, packets: &[u64]) {
         self.waiting.extend_from_slice(packets);
     }
 
@@ -102,7 +102,7 @@ impl Compression {
     }
 
     /// Packets that wait.
-    pub(super) fn untold(&self) -> &[u64] {
+    pub(super) fn unsacked(&self) -> &[u64] {
         &self.waiting
     }
 
@@ -117,8 +117,8 @@ mod tests {
     use forebay_scenario::Stack;
     use proptest::prelude::*;
 
-    use super::super::card::Arrival;
-    use super::super::receiver::{Receiver, Reply};
+    use super::super::nic_coalescing::Arrival;
+    use super::super::receiver::{AckDecision, Receiver};
     use super::*;
 
     const LINUX: DelayedAck = Stack::LINUX.delayed_ack;
@@ -140,7 +140,7 @@ mod tests {
                 pushed: true,
                 rtt,
             };
-            if receiver.receive(arrival) != Reply::Later {
+            if receiver.receive(arrival) != AckDecision::Delayed {
                 receiver.acknowledge();
                 times.push(now);
             }
@@ -167,8 +167,8 @@ mod tests {
             let groups = (packets - 3) / each;
             let acks = times.len() as u64 - 3;
             prop_assert!(acks.abs_diff(groups) <= 1, "{} {} {}", acks, groups, each);
-            let apart = DelayedAck { sack_delay: Time::ZERO, ..policy };
-            prop_assert_eq!(beyond_a_hole(apart, packets, gap, rtt).len() as u64, packets);
+            let separate = DelayedAck { sack_delay: Time::ZERO, ..policy };
+            prop_assert_eq!(beyond_a_hole(separate, packets, gap, rtt).len() as u64, packets);
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
                 pushed,
                 rtt: Time::ZERO,
             };
-            receiver.receive(arrival) == Reply::Later
+            receiver.receive(arrival) == AckDecision::Delayed
         };
         assert_eq!(
             [true, false].map(|pushed| replies(policy, pushed)),
@@ -214,13 +214,13 @@ mod tests {
                 pushed: false,
                 rtt: Time::from_millis(50),
             };
-            let waits = receiver.receive(arrival) == Reply::Later;
+            let waits = receiver.receive(arrival) == AckDecision::Delayed;
             (
                 waits,
                 if waits {
                     vec![]
                 } else {
-                    receiver.acknowledge().beyond
+                    receiver.acknowledge().sack_blocks
                 },
             )
         };

@@ -10,7 +10,7 @@ use forebay_units::parameter::{Parameters, Value};
 use forebay_units::{Bytes, Time};
 use proptest::prelude::*;
 
-use super::{Connection, Next, Opening};
+use super::{Connection, Next, TransferSetup};
 
 const RECOVERIES: [Recovery; 5] = [
     Recovery::NewReno,
@@ -51,11 +51,11 @@ impl Driven {
                     let controller =
                         forebay_congestion::controller(description.name, &parameters, random)
                             .unwrap();
-                    let opening = Opening {
+                    let opening = TransferSetup {
                         stack,
                         controller,
                         payload: Bytes::new(1448),
-                        lateness: None,
+                        host_delay: None,
                         packets: None,
                     };
                     all.push(Self {
@@ -96,17 +96,17 @@ impl Driven {
 
     /// Rounds of 100 ms in which everything arrives.
     fn rounds(&mut self, count: usize) {
-        let mut under_way = self.send();
+        let mut in_flight = self.send();
         for _ in 0..count {
             self.now += Time::from_millis(100);
             let mut next = Vec::new();
-            for packet in under_way {
+            for packet in in_flight {
                 self.now += Time::from_micros(10);
                 self.connection.deliver(packet, self.now);
                 next.extend(self.send());
                 self.check();
             }
-            under_way = next;
+            in_flight = next;
         }
         // The packets that remain in flight are dropped: they count as lost.
     }
@@ -169,7 +169,7 @@ fn a_late_window_after_a_timeout_brings_the_old_one_back() {
     for mut driven in Driven::all() {
         driven.rounds(6);
         // The packets in flight now arrive only after the timer has expired.
-        let under_way: Vec<u64> = (driven.connection.control.receiver.expected()
+        let in_flight: Vec<u64> = (driven.connection.control.receiver.rcv_nxt()
             ..driven.connection.control.sender.next)
             .collect();
         let before = driven.connection.window().cwnd;
@@ -182,7 +182,7 @@ fn a_late_window_after_a_timeout_brings_the_old_one_back() {
             steps += 1;
         }
         let mut after = None;
-        for packet in under_way {
+        for packet in in_flight {
             driven.now += Time::from_micros(10);
             driven.connection.deliver(packet, driven.now);
             driven.send();
@@ -258,11 +258,11 @@ proptest! {
     ) {
         for recovery in [Recovery::Sack, Recovery::Fack, Recovery::Rack] {
             let controller = default_controller("newreno");
-            let opening = Opening {
+            let opening = TransferSetup {
                 stack: Stack { recovery, ..Stack::RFC },
                 controller,
                 payload: Bytes::new(1448),
-                lateness: None,
+                host_delay: None,
                 packets: None,
             };
             let mut driven = Driven {

@@ -6,16 +6,16 @@ use forebay_congestion::packet::{LossState, Pace, Sample, Samples};
 use forebay_units::Time;
 
 use super::ack::AckEvent;
-use super::ledger::{Arrivals, Departure, Ledger, SendTimes, Sent};
 use super::offload::Readiness;
 use super::receiver::Receiver;
 use super::reduction::{RecoveryAck, SafeAck, WindowReduction};
 use super::scoreboard::Scoreboard;
 use super::sender::{FastPath, Sender, Transmission};
+use super::sent_packets::{Arrivals, Departure, SendTimes, Sent, SentPackets};
 
 /// The state before a packet was chosen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct SendState {
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
     /// Whether nothing was in flight.
@@ -24,7 +24,7 @@ pub(super) struct Before {
 
 /// The reason that holds a packet back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum SendLimit {
     /// Nothing so far.
     No,
     /// It is paced: so long.
@@ -41,13 +41,13 @@ pub(super) struct ControlBlock {
     pub(super) scoreboard: Scoreboard,
     pub(super) sender: Sender,
     /// The records of each packet, if recovery, timestamps or the controller need them.
-    pub(super) ledger: Option<Box<Ledger>>,
+    pub(super) sent_packets: Option<Box<SentPackets>>,
 }
 
 impl ControlBlock {
     /// Decides how short the way of a packet in order is.
     pub(super) fn choose_path(&mut self) {
-        self.sender.fast_path = if self.sender.connecting() || self.ledger.is_some() {
+        self.sender.fast_path = if self.sender.connecting() || self.sent_packets.is_some() {
             FastPath::Off
         } else if self.receiver.delays() {
             FastPath::Delayed
@@ -72,7 +72,7 @@ impl ControlBlock {
     /// The cumulative acknowledgment moves to what the receiver expects; the retransmission timer
     /// starts anew where that is further.
     pub(super) fn advance(&mut self, ack: &AckEvent) {
-        self.sender.advance_to(self.receiver.expected());
+        self.sender.advance_to(self.receiver.rcv_nxt());
         if ack.acked > 0 {
             self.sender.restart_timer(ack.now);
         }
@@ -81,15 +81,17 @@ impl ControlBlock {
     /// The last transmission of a packet, if it is recorded.
     #[inline]
     pub(super) fn sent(&self, packet: u64) -> Option<Sent> {
-        self.ledger.as_ref().map(|ledger| *ledger.sent.get(packet))
+        self.sent_packets
+            .as_ref()
+            .map(|sent_packets| *sent_packets.sent.get(packet))
     }
 
     /// A packet, or its repetition, is found lost by the records.
     pub(super) fn lose(&mut self, packet: u64) {
-        let Some(ledger) = &mut self.ledger else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
-        let sent = ledger.sent.get_mut(packet);
+        let sent = sent_packets.sent.get_mut(packet);
         if !sent.lost {
             sent.lost = true;
             self.scoreboard.lost += 1;
@@ -98,15 +100,15 @@ impl ControlBlock {
         }
         sent.repaired = false;
         self.sender.totals.losses += 1;
-        ledger.on_loss(packet, self.sender.totals.losses);
+        sent_packets.on_loss(packet, self.sender.totals.losses);
     }
 
     /// The controller has received the signal of a timeout, so the losses of that timeout count as
     /// reported.
     pub(super) fn report_losses(&mut self) {
-        if let Some(ledger) = &mut self.ledger {
-            ledger.report(self.sender.totals.losses);
-            ledger.take_lost_packet();
+        if let Some(sent_packets) = &mut self.sent_packets {
+            sent_packets.report(self.sender.totals.losses);
+            sent_packets.take_lost_packet();
         }
     }
 
@@ -114,9 +116,9 @@ impl ControlBlock {
     /// arrived.
     pub(super) fn look_up(&mut self, ack: &AckEvent) -> SendTimes {
         let mut times = SendTimes::default();
-        if let Some(ledger) = &mut self.ledger {
+        if let Some(sent_packets) = &mut self.sent_packets {
             ack.arrivals()
-                .for_each(|packet| ledger.on_arrival(packet, &mut times, ack.now));
+                .for_each(|packet| sent_packets.on_arrival(packet, &mut times, ack.now));
         }
         times
     }
@@ -124,10 +126,10 @@ impl ControlBlock {
     /// Hands a sample to a controller that asks for it.
     pub(super) fn sample(&mut self, ack: &AckEvent, arrivals: &Arrivals) {
         let in_flight = self.in_flight() as f64;
-        let Some(ledger) = &mut self.ledger else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
-        if ledger.needs.samples == Samples::None {
+        if sent_packets.needs.samples == Samples::None {
             return;
         }
         let (sender, now) = (&mut self.sender, ack.now);
@@ -138,19 +140,19 @@ impl ControlBlock {
             now,
             rtt: rtt.map(Time::as_secs_f64),
             arrived: ack.arrived() as f64,
-            lost: ledger.report(losses) as f64,
-            lost_packet: ledger.take_lost_packet(),
+            lost: sent_packets.report(losses) as f64,
+            lost_packet: sent_packets.take_lost_packet(),
             marked: f64::from(arrivals.marked),
             acknowledged: sender.unacknowledged,
             next: sender.next,
             prior_in_flight: arrivals.prior_in_flight,
             in_flight,
-            delivered: ledger.delivered,
+            delivered: sent_packets.delivered,
             losses,
             state: sender.state,
             limited: ack.limited,
-            held: ledger.pacer.held(now),
-            delivery: ledger.delivery(losses, path.min_rtt, now),
+            held: sent_packets.pacer.held(now),
+            delivery: sent_packets.delivery(losses, path.min_rtt, now),
         };
         sender
             .controller
@@ -163,18 +165,18 @@ impl ControlBlock {
     pub(super) fn enter_recovery(&mut self, now: Time) {
         let before = self.sender.window.cwnd;
         self.sender.enter_recovery(now);
-        if let Some(reduction) = reduction(&mut self.ledger) {
+        if let Some(reduction) = reduction(&mut self.sent_packets) {
             reduction.begin(before, &mut self.sender.window);
         }
     }
 
     /// The window after an acknowledgment in recovery with which `delivered` packets arrived.
     pub(super) fn reduce(&mut self, delivered: u64, safe: SafeAck) {
-        if self.ledger.is_none() {
+        if self.sent_packets.is_none() {
             return;
         }
         let (in_flight, floor) = (self.in_flight(), self.recovery_floor());
-        if let Some(reduction) = reduction(&mut self.ledger) {
+        if let Some(reduction) = reduction(&mut self.sent_packets) {
             let ack = RecoveryAck {
                 delivered: delivered as f64,
                 pipe: in_flight as f64,
@@ -188,7 +190,7 @@ impl ControlBlock {
     /// The window after recovery.
     pub(super) fn end_reduction(&mut self) {
         let (in_flight, floor) = (self.in_flight(), self.recovery_floor());
-        if let Some(reduction) = reduction(&mut self.ledger) {
+        if let Some(reduction) = reduction(&mut self.sent_packets) {
             reduction.end(&mut self.sender.window, in_flight as f64, floor);
         }
     }
@@ -204,30 +206,33 @@ impl ControlBlock {
     // --- Sending ---
 
     /// How things stand.
-    pub(super) fn before(&self) -> Before {
-        Before {
+    pub(super) fn before(&self) -> SendState {
+        SendState {
             from: self.sender.unacknowledged,
             idle: self.sender.outstanding() == 0,
         }
     }
 
     /// Whether pacing or gathering holds back what the window may allow.
-    pub(super) fn hold(&mut self, now: Time) -> Hold {
-        let pacer = self.ledger.as_ref().map(|ledger| &ledger.pacer);
+    pub(super) fn send_limit(&mut self, now: Time) -> SendLimit {
+        let pacer = self
+            .sent_packets
+            .as_ref()
+            .map(|sent_packets| &sent_packets.pacer);
         let pause = pacer.and_then(|pacer| pacer.pause(now));
         match pause.filter(|_| !self.sender.urgent) {
-            Some(until) if !self.window_is_full() => return Hold::Pace(until),
-            None if !self.defers(now) => return Hold::No,
+            Some(until) if !self.window_is_full() => return SendLimit::Pace(until),
+            None if !self.defers(now) => return SendLimit::No,
             _ => {}
         }
         // The window limits, though not all of it may be used.
         self.sender.hide_limit();
-        Hold::Window
+        SendLimit::Window
     }
 
     /// Sets the pace that the controller asks for, or the stack.
     pub(super) fn set_pace(&mut self) {
-        let Some(ledger) = &mut self.ledger else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
         let sender = &self.sender;
@@ -235,15 +240,18 @@ impl ControlBlock {
         let asked = sender.controller.pacing(&sender.window, path);
         let own = || {
             let rate = sender.own_rate();
-            let burst = ledger.offload.as_ref().map(|offload| offload.burst(rate));
+            let burst = sent_packets
+                .offload
+                .as_ref()
+                .map(|offload| offload.burst(rate));
             Pace {
                 rate,
                 quantum: burst.unwrap_or(1.0),
             }
         };
-        let measured = ledger.always_paced && path.smoothed_rtt > 0.0;
+        let measured = sent_packets.always_paced && path.smoothed_rtt > 0.0;
         let pace = asked.or_else(|| measured.then(own));
-        ledger.pacer.set_pace(pace);
+        sent_packets.pacer.set_pace(pace);
     }
 
     /// Whether new data waits until segmentation offload has a burst together; what is sent again
@@ -251,10 +259,10 @@ impl ControlBlock {
     fn defers(&mut self, now: Time) -> bool {
         let in_flight = self.in_flight();
         let sender = &self.sender;
-        let Some(ledger) = self.ledger.as_deref_mut() else {
+        let Some(sent_packets) = self.sent_packets.as_deref_mut() else {
             return false;
         };
-        let Some(offload) = &mut ledger.offload else {
+        let Some(offload) = &mut sent_packets.offload else {
             return false;
         };
         let rtt = sender.round_trip.path.smoothed_rtt;
@@ -263,8 +271,8 @@ impl ControlBlock {
             return false;
         }
         let waiting = sender.outstanding() > 0;
-        let oldest = waiting.then(|| ledger.sent.get(sender.unacknowledged).time);
-        let paced = ledger.pacer.quantum();
+        let oldest = waiting.then(|| sent_packets.sent.get(sender.unacknowledged).time);
+        let paced = sent_packets.pacer.quantum();
         let burst = paced.unwrap_or_else(|| offload.burst(sender.own_rate()));
         let ready = Readiness {
             now,
@@ -279,25 +287,30 @@ impl ControlBlock {
         if sender.state == LossState::Open {
             return offload.defers(&ready);
         }
-        offload.hurry(&ready);
+        offload.begin_if_idle(&ready);
         false
     }
 
     /// A packet leaves; `before` is the state without it.
-    pub(super) fn note_departure(&mut self, transmission: Transmission, before: Before, now: Time) {
+    pub(super) fn note_departure(
+        &mut self,
+        transmission: Transmission,
+        before: SendState,
+        now: Time,
+    ) {
         let in_flight = self.in_flight();
-        let Some(ledger) = &mut self.ledger else {
+        let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
         let departure = Departure {
             packet: transmission.packet,
-            again: transmission.again,
+            is_retransmission: transmission.is_retransmission,
             from: before.from,
             idle: before.idle,
             in_flight,
             losses: self.sender.totals.losses,
         };
-        ledger.on_send(&departure, now);
+        sent_packets.on_send(&departure, now);
     }
 
     /// Nothing may leave: because of the window, where pacing or gathering hides that, or because
@@ -307,8 +320,8 @@ impl ControlBlock {
             self.sender.hide_limit();
         } else {
             let in_flight = self.in_flight();
-            if let Some(ledger) = &mut self.ledger {
-                ledger.starve(in_flight);
+            if let Some(sent_packets) = &mut self.sent_packets {
+                sent_packets.mark_app_limited(in_flight);
             }
         }
     }
@@ -322,16 +335,16 @@ impl ControlBlock {
             ..
         } = self;
         let unknown = sender.highest - sender.unacknowledged;
-        sender.unacknowledged <= receiver.expected()
+        sender.unacknowledged <= receiver.rcv_nxt()
             && sender.consistent()
             && scoreboard.consistent()
-            && receiver.out_of_order() + scoreboard.lost <= unknown + receiver.unannounced()
+            && receiver.out_of_order() + scoreboard.lost <= unknown + receiver.unsacked_packets()
     }
 }
 
 /// How the window falls in recovery, where that is neither at once nor for the controller to say.
-fn reduction(ledger: &mut Option<Box<Ledger>>) -> Option<&mut WindowReduction> {
-    let ledger = ledger.as_deref_mut()?;
-    let own = ledger.needs.own_recovery;
-    ledger.reduction.as_mut().filter(|_| !own)
+fn reduction(sent_packets: &mut Option<Box<SentPackets>>) -> Option<&mut WindowReduction> {
+    let sent_packets = sent_packets.as_deref_mut()?;
+    let own = sent_packets.needs.own_recovery;
+    sent_packets.reduction.as_mut().filter(|_| !own)
 }

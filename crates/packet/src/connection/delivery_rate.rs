@@ -55,9 +55,15 @@ impl RateSampler {
         self.delivered_time = now;
     }
 
-    /// A packet leaves, the highest so far or one `again`; `from` is the lowest one not acknowledged.
-    pub(super) fn on_send(&mut self, packet: u64, from: u64, again: bool, counts: Counts) {
-        self.snapshots.reserve(from, packet, !again);
+    /// A packet leaves, the highest so far or one `is_retransmission`; `from` is the lowest one not acknowledged.
+    pub(super) fn on_send(
+        &mut self,
+        packet: u64,
+        from: u64,
+        is_retransmission: bool,
+        counts: Counts,
+    ) {
+        self.snapshots.reserve(from, packet, !is_retransmission);
         *self.snapshots.get_mut(packet) = Snapshot {
             first_sent: self.first_sent,
             delivered_time: self.delivered_time,
@@ -102,7 +108,7 @@ impl RateSampler {
     }
 
     /// Nothing is left to send although the window would allow it.
-    pub(super) fn starve(&mut self, delivered: u64, in_flight: u64) {
+    pub(super) fn mark_app_limited(&mut self, delivered: u64, in_flight: u64) {
         // A connection that has sent nothing is limited until its second packet arrives.
         self.app_limited_until = Some((delivered + in_flight).max(1));
     }
@@ -219,7 +225,7 @@ mod tests {
         let at = Time::from_millis;
         sampler.restart(at(1000));
         sampler.on_send(1, 1, false, counts(0));
-        sampler.starve(0, 1);
+        sampler.mark_app_limited(0, 1);
         sampler.on_send(2, 1, false, counts(0));
         let mut limited = Vec::new();
         for packet in 1..=4 {

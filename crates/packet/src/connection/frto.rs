@@ -34,7 +34,7 @@ pub(super) struct Attempt {
     repeated: u64,
     /// Everything below was sent before the timeout.
     end: u64,
-    before: Before,
+    before: PriorState,
 }
 
 /// The next step of an attempt.
@@ -50,7 +50,7 @@ enum Step {
 
 /// The sender before the timeout.
 #[derive(Clone, Debug)]
-struct Before {
+struct PriorState {
     window: Window,
     controller: Controller,
     round_trip: RoundTrip,
@@ -77,7 +77,7 @@ impl Attempt {
             step: Step::Repeat,
             repeated: sender.unacknowledged,
             end: sender.next,
-            before: Before {
+            before: PriorState {
                 window: sender.window,
                 controller: sender.controller.clone(),
                 round_trip: sender.round_trip,
@@ -110,7 +110,7 @@ impl Attempt {
 
     /// The verdict of an acknowledgment about the timeout, before anything else is done with it.
     #[cold]
-    pub(super) fn judge(
+    pub(super) fn evaluate(
         &self,
         control: &ControlBlock,
         recovery: &LossRecovery,
@@ -121,7 +121,7 @@ impl Attempt {
         let original = selective && self.covers_original(control, ack);
         match self.step {
             Step::First if moves && original => Verdict::Spurious,
-            Step::First if moves && control.receiver.expected() < self.end => Verdict::Open,
+            Step::First if moves && control.receiver.rcv_nxt() < self.end => Verdict::Open,
             Step::Second { .. } if original => Verdict::Spurious,
             Step::Second { .. } if !selective && moves => Verdict::Spurious,
             Step::Repeat | Step::First | Step::Second { .. } => Verdict::Genuine,
@@ -178,7 +178,7 @@ impl Attempt {
             sender.window.cwnd = sender.window.cwnd.min(WINDOW_AFTER_LOSS);
         }
         if sender.state == LossState::Timeout {
-            let missing = self.repeated >= control.receiver.expected();
+            let missing = self.repeated >= control.receiver.rcv_nxt();
             let genuine = Genuine {
                 repeated: self.step != Step::Repeat && missing,
                 end: self.end,

@@ -43,9 +43,9 @@ impl Marks {
 
     /// The sender reacts to marks, where its controller does not count them itself.
     #[inline(never)]
-    pub(super) fn heed(&mut self, control: &mut ControlBlock, now: Time) {
-        let ledger = control.ledger.as_ref();
-        if ledger.is_some_and(|ledger| ledger.needs.accurate_ecn) {
+    pub(super) fn reduce_window(&mut self, control: &mut ControlBlock, now: Time) {
+        let sent_packets = control.sent_packets.as_ref();
+        if sent_packets.is_some_and(|sent_packets| sent_packets.needs.accurate_ecn) {
             return;
         }
         let sender = &mut control.sender;

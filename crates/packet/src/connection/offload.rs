@@ -69,7 +69,7 @@ impl Offload {
 
     /// Whether the next packet waits for company.
     pub(super) fn defers(&mut self, ready: &Readiness) -> bool {
-        if self.is_under_way(ready.now) {
+        if self.is_in_progress(ready.now) {
             return false;
         }
         if self.waits(ready) {
@@ -88,7 +88,7 @@ impl Offload {
     }
 
     /// Whether the next packet belongs to a burst that has begun.
-    fn is_under_way(&self, now: Time) -> bool {
+    fn is_in_progress(&self, now: Time) -> bool {
         self.left > 0 && self.since == Some(now)
     }
 
@@ -106,8 +106,8 @@ impl Offload {
     }
 
     /// In recovery nothing waits (`tcp_tso_should_defer`): a burst begins if none is in progress.
-    pub(super) fn hurry(&mut self, ready: &Readiness) {
-        if !self.is_under_way(ready.now) {
+    pub(super) fn begin_if_idle(&mut self, ready: &Readiness) {
+        if !self.is_in_progress(ready.now) {
             self.begin(ready);
         }
     }
@@ -134,9 +134,9 @@ impl Offload {
 
     /// A packet leaves. Returns whether it is the last of a burst of several, which carries a PSH
     /// (`__tcp_transmit_skb`). A retransmission is no part of a burst.
-    pub(super) fn on_send(&mut self, now: Time, again: bool) -> bool {
+    pub(super) fn on_send(&mut self, now: Time, is_retransmission: bool) -> bool {
         self.last = Some(now);
-        if again {
+        if is_retransmission {
             self.since = None;
             return false;
         }
@@ -272,12 +272,12 @@ mod tests {
     fn the_last_packet_of_a_burst_is_pushed_but_not_one_alone_or_sent_again() {
         let mut offload = offload();
         let mut now_us = 100_000;
-        let mut pushed = |packets: f64, again| {
+        let mut pushed = |packets: f64, is_retransmission| {
             now_us += 5000;
             let mut ready = ready(now_us, packets);
             let mut pushes = Vec::new();
             while ready.quota >= 1.0 && !offload.defers(&ready) {
-                pushes.push(offload.on_send(ready.now, again));
+                pushes.push(offload.on_send(ready.now, is_retransmission));
                 ready.quota -= 1.0;
             }
             pushes

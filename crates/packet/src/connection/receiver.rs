@@ -10,19 +10,19 @@ use forebay_scenario::DelayedAck;
 use forebay_units::Time;
 
 use super::bitmap::Bitmap;
-use super::card::{Arrival, Card, Held, Lateness};
 use super::compression::Compression;
+use super::nic_coalescing::{Arrival, HostDelay, PendingPacket, ReceiveOffload};
 
 /// A receiver of packets that are numbered one by one.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Receiver {
     /// The next packet in order (RCV.NXT).
-    expected: u64,
+    rcv_nxt: u64,
     /// Packets beyond it that have arrived.
     out_of_order: u64,
     /// Which they are.
-    beyond: Bitmap,
+    sack_blocks: Bitmap,
     /// Packets in order that are not acknowledged, and since when.
     pending: u32,
     /// Packets in order that one acknowledgment waits for.
@@ -33,39 +33,39 @@ pub(crate) struct Receiver {
     /// Its further rules for acknowledgments, if it has any.
     compression: Option<Box<Compression>>,
     /// Card on which packets wait before the receiver sees them.
-    card: Option<Box<Card>>,
+    receive_offload: Option<Box<ReceiveOffload>>,
 }
 
 /// The packets that an acknowledgment covers when it leaves.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Awaited {
+pub(crate) struct AckInfo {
     /// Packets in order that it was delayed for.
     pub(crate) in_order: u32,
     /// Packets beyond a hole, in the order of arrival.
-    pub(crate) beyond: Vec<u64>,
+    pub(crate) sack_blocks: Vec<u64>,
 }
 
 /// The receiver's reply to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum AckDecision {
     /// It acknowledges at once.
-    AtOnce {
+    Immediate {
         /// Whether the packet had not arrived before.
         new: bool,
     },
     /// It waits for more packets or a timer.
-    Later,
+    Delayed,
 }
 
 impl Receiver {
     /// A receiver of packets from `first` on.
-    pub(crate) fn new(first: u64, policy: DelayedAck, lateness: Option<Lateness>) -> Self {
+    pub(crate) fn new(first: u64, policy: DelayedAck, host_delay: Option<HostDelay>) -> Self {
         Self {
             compression: Compression::new(policy),
-            card: Card::new(policy.gro, lateness),
-            expected: first,
+            receive_offload: ReceiveOffload::new(policy.gro, host_delay),
+            rcv_nxt: first,
             out_of_order: 0,
-            beyond: Bitmap::default(),
+            sack_blocks: Bitmap::default(),
             pending: 0,
             acknowledged_at_once: policy.packets,
             pending_since: Time::ZERO,
@@ -76,18 +76,18 @@ impl Receiver {
     /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged at
     /// once, or as [`Compression`] has it.
     #[inline]
-    pub(crate) fn receive(&mut self, arrival: Arrival) -> Reply {
+    pub(crate) fn receive(&mut self, arrival: Arrival) -> AckDecision {
         let Arrival { packet, now, .. } = arrival;
-        if packet != self.expected || self.out_of_order > 0 {
+        if packet != self.rcv_nxt || self.out_of_order > 0 {
             let new = self.receive_around_hole(packet);
-            return if new && self.defers(arrival) {
-                self.tell(&[packet]);
-                Reply::Later
+            return if new && self.delays_ack(arrival) {
+                self.note_reported(&[packet]);
+                AckDecision::Delayed
             } else {
-                Reply::AtOnce { new }
+                AckDecision::Immediate { new }
             };
         }
-        self.expected += 1;
+        self.rcv_nxt += 1;
         self.pending += 1;
         if self.pending == 1 {
             self.pending_since = now;
@@ -97,28 +97,28 @@ impl Receiver {
 
     /// The reply to packets in order; `arrival` is the last of them.
     #[inline]
-    fn reply_in_order(&self, arrival: Arrival) -> Reply {
-        if self.pending < self.acknowledged_at_once && !self.hurries(arrival) {
-            Reply::Later
+    fn reply_in_order(&self, arrival: Arrival) -> AckDecision {
+        if self.pending < self.acknowledged_at_once && !self.ack_immediately(arrival) {
+            AckDecision::Delayed
         } else {
-            Reply::AtOnce { new: true }
+            AckDecision::Immediate { new: true }
         }
     }
 
     /// Consecutive packets arrive as one; `new` of the reply is about the last.
-    pub(crate) fn receive_merged(&mut self, segment: &[Held]) -> Reply {
+    pub(crate) fn receive_merged(&mut self, segment: &[PendingPacket]) -> AckDecision {
         let (Some(first), Some(last)) = (segment.first(), segment.last()) else {
-            return Reply::Later;
+            return AckDecision::Delayed;
         };
         let (first, last) = (first.arrival, last.arrival);
         if segment.len() == 1 {
             return self.receive(last);
         }
-        if first.packet == self.expected && self.out_of_order == 0 {
+        if first.packet == self.rcv_nxt && self.out_of_order == 0 {
             if self.pending == 0 {
                 self.pending_since = first.now;
             }
-            self.expected += segment.len() as u64;
+            self.rcv_nxt += segment.len() as u64;
             self.pending += segment.len() as u32;
             return self.reply_in_order(last);
         }
@@ -127,78 +127,80 @@ impl Receiver {
             .filter(|packet| self.receive_around_hole(*packet))
             .collect();
         let new = fresh.last() == Some(&last.packet);
-        let waits = !fresh.is_empty() && self.defers(last);
+        let waits = !fresh.is_empty() && self.delays_ack(last);
         if new && !waits {
             fresh.pop();
         }
-        self.tell(&fresh);
+        self.note_reported(&fresh);
         if waits {
-            Reply::Later
+            AckDecision::Delayed
         } else {
-            Reply::AtOnce { new }
+            AckDecision::Immediate { new }
         }
     }
 
     /// The next acknowledgment tells of these packets beyond a hole, too.
-    fn tell(&mut self, packets: &[u64]) {
+    fn note_reported(&mut self, packets: &[u64]) {
         if let Some(compression) = &mut self.compression {
-            compression.tell(packets);
+            compression.note_reported(packets);
         }
     }
 
     /// Whether packets wait on a card before it sees them.
     pub(crate) fn gathers(&self) -> bool {
-        self.card.is_some()
+        self.receive_offload.is_some()
     }
 
     /// How late it is from now on, where it is.
-    pub(crate) fn lateness(&mut self) -> Option<Lateness> {
-        self.card.as_mut().and_then(|card| card.lateness.take())
+    pub(crate) fn host_delay(&mut self) -> Option<HostDelay> {
+        self.receive_offload
+            .as_mut()
+            .and_then(|receive_offload| receive_offload.host_delay.take())
     }
 
     /// A packet arrives at the card.
-    pub(crate) fn gather(&mut self, held: Held) {
-        if let Some(card) = &mut self.card {
-            card.hold(held);
+    pub(crate) fn gather(&mut self, held: PendingPacket) {
+        if let Some(receive_offload) = &mut self.receive_offload {
+            receive_offload.hold(held);
         }
     }
 
     /// The packets that the card hands up now, in segments of `most` packets at most.
-    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
-        let card = self.card.as_mut();
-        card.map_or_else(Vec::new, |card| card.take(now, most))
+    pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
+        let receive_offload = self.receive_offload.as_mut();
+        receive_offload.map_or_else(Vec::new, |receive_offload| receive_offload.take(now, most))
     }
 
     /// Whether a new packet that has arrived beyond a hole waits to be acknowledged.
-    fn defers(&mut self, arrival: Arrival) -> bool {
+    fn delays_ack(&mut self, arrival: Arrival) -> bool {
         let Arrival {
             packet, now, rtt, ..
         } = arrival;
         let Some(compression) = &mut self.compression else {
             return false;
         };
-        packet > self.expected && compression.defers(self.expected, (now, rtt))
+        packet > self.rcv_nxt && compression.delays_ack(self.rcv_nxt, (now, rtt))
     }
 
     /// Whether a packet in order is acknowledged whatever others there are.
-    fn hurries(&self, arrival: Arrival) -> bool {
+    fn ack_immediately(&self, arrival: Arrival) -> bool {
         let compression = self.compression.as_ref();
-        compression.is_some_and(|compression| compression.hurries(arrival.pushed))
+        compression.is_some_and(|compression| compression.ack_immediately(arrival.pushed))
     }
 
     /// The same where something is missing or the packet is not the next one; whether it is new.
     #[inline]
     fn receive_around_hole(&mut self, packet: u64) -> bool {
-        if packet < self.expected {
+        if packet < self.rcv_nxt {
             return false;
         }
-        if packet == self.expected {
-            let next = self.beyond.take_run(packet + 1);
+        if packet == self.rcv_nxt {
+            let next = self.sack_blocks.take_run(packet + 1);
             self.out_of_order -= next - (packet + 1);
-            self.expected = next;
+            self.rcv_nxt = next;
             return true;
         }
-        let new = self.beyond.set(packet, self.expected);
+        let new = self.sack_blocks.set(packet, self.rcv_nxt);
         self.out_of_order += u64::from(new);
         new
     }
@@ -207,30 +209,30 @@ impl Receiver {
     /// acknowledged at once; otherwise nothing changes.
     #[inline]
     pub(super) fn receive_beyond(&mut self, packet: u64) -> bool {
-        let plain = packet > self.expected && self.compression.is_none();
+        let plain = packet > self.rcv_nxt && self.compression.is_none();
         plain && self.receive_around_hole(packet)
     }
 
     /// Whether the packet with these low 32 bits is the next one and nothing has arrived beyond it.
     #[inline]
     pub(super) fn is_next(&self, low: u32) -> bool {
-        low == self.expected as u32 && self.out_of_order == 0
+        low == self.rcv_nxt as u32 && self.out_of_order == 0
     }
 
     /// The packet of which [`Self::is_next`] said so arrives and is acknowledged; its number.
     #[inline]
     pub(super) fn receive_next(&mut self) -> u64 {
-        let packet = self.expected;
-        self.expected = packet + 1;
+        let packet = self.rcv_nxt;
+        self.rcv_nxt = packet + 1;
         packet
     }
 
     /// An acknowledgment leaves: what it was delayed for.
-    pub(crate) fn acknowledge(&mut self) -> Awaited {
+    pub(crate) fn acknowledge(&mut self) -> AckInfo {
         let compression = self.compression.as_mut();
-        Awaited {
+        AckInfo {
             in_order: std::mem::take(&mut self.pending),
-            beyond: compression.map_or_else(Vec::new, |compression| compression.acknowledge()),
+            sack_blocks: compression.map_or_else(Vec::new, |compression| compression.acknowledge()),
         }
     }
 
@@ -246,19 +248,22 @@ impl Receiver {
         } else {
             self.compression.as_ref().and_then(|wait| wait.due())
         };
-        let card = self.card.as_ref().and_then(|card| card.due());
-        delayed.into_iter().chain(card).min()
+        let receive_offload = self
+            .receive_offload
+            .as_ref()
+            .and_then(|receive_offload| receive_offload.due());
+        delayed.into_iter().chain(receive_offload).min()
     }
 
     /// Packets beyond a hole that wait to be acknowledged.
-    pub(super) fn unannounced(&self) -> u64 {
-        self.untold().len() as u64
+    pub(super) fn unsacked_packets(&self) -> u64 {
+        self.unsacked().len() as u64
     }
 
     /// The next packet in order.
     #[inline]
-    pub(crate) fn expected(&self) -> u64 {
-        self.expected
+    pub(crate) fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
     }
 
     /// Packets that have arrived beyond it.
@@ -271,48 +276,49 @@ impl Receiver {
     /// order.
     #[inline]
     pub(crate) fn full_number(&self, low: u32) -> u64 {
-        let ahead = low.wrapping_sub(self.expected as u32) as i32;
-        self.expected.wrapping_add_signed(i64::from(ahead))
+        let ahead = low.wrapping_sub(self.rcv_nxt as u32) as i32;
+        self.rcv_nxt.wrapping_add_signed(i64::from(ahead))
     }
 
     /// Packets beyond a hole that have arrived and that no acknowledgment has reported yet.
-    fn untold(&self) -> &[u64] {
+    fn unsacked(&self) -> &[u64] {
         let compression = self.compression.as_ref();
-        compression.map_or(&[], |compression| compression.untold())
+        compression.map_or(&[], |compression| compression.unsacked())
     }
 
     /// The lowest packet that no acknowledgment has reported.
     #[inline]
-    pub(super) fn told(&self) -> u64 {
-        self.expected - u64::from(self.pending)
+    pub(super) fn last_ack_sent(&self) -> u64 {
+        self.rcv_nxt - u64::from(self.pending)
     }
 
     /// Whether an acknowledgment has reported the arrival of a packet.
     #[inline]
     pub(super) fn has(&self, packet: u64) -> bool {
-        packet < self.told() || self.beyond.get(packet) && !self.untold().contains(&packet)
+        packet < self.last_ack_sent()
+            || self.sack_blocks.get(packet) && !self.unsacked().contains(&packet)
     }
 
     /// The first packet of `from..to` that acknowledgments have not reported. They have reported
     /// all packets below `from`.
     pub(super) fn next_missing(&self, from: u64, to: u64) -> Option<u64> {
-        if from < self.expected.min(to) {
+        if from < self.rcv_nxt.min(to) {
             return Some(from);
         }
-        let untold = self.untold().iter().copied();
-        let untold = untold.filter(|packet| (from..to).contains(packet));
-        untold.chain(self.beyond.next_clear(from, to)).min()
+        let unsacked = self.unsacked().iter().copied();
+        let unsacked = unsacked.filter(|packet| (from..to).contains(packet));
+        unsacked.chain(self.sack_blocks.next_clear(from, to)).min()
     }
 
     /// How many of them are.
     pub(super) fn count_missing(&self, from: u64, to: u64) -> u64 {
-        if self.compression.is_none() && from >= self.expected {
-            return self.beyond.count_clear(from, to);
+        if self.compression.is_none() && from >= self.rcv_nxt {
+            return self.sack_blocks.count_clear(from, to);
         }
-        let beyond = from.max(self.expected.min(to));
-        let untold = self.untold().iter();
-        let untold = untold.filter(|packet| (beyond..to).contains(packet));
-        beyond - from + self.beyond.count_clear(beyond, to) + untold.count() as u64
+        let start = from.max(self.rcv_nxt.min(to));
+        let unsacked = self.unsacked().iter();
+        let unsacked = unsacked.filter(|packet| (start..to).contains(packet));
+        start - from + self.sack_blocks.count_clear(start, to) + unsacked.count() as u64
     }
 }
 
@@ -343,13 +349,13 @@ mod tests {
     fn packets_in_order_wait_for_each_other_and_others_do_not() {
         let mut receiver = Receiver::new(5, EVERY_SECOND, None);
         let mut take = |packet| receiver.receive(arrival(packet, Time::ZERO));
-        let at_once = |new| Reply::AtOnce { new };
-        assert_eq!((take(5), take(6)), (Reply::Later, at_once(true)));
+        let at_once = |new| AckDecision::Immediate { new };
+        assert_eq!((take(5), take(6)), (AckDecision::Delayed, at_once(true)));
         // 7 is missing: 8 and 9 ask for it, 7 fills the hole, 7 again is a duplicate.
         for (packet, new) in [(8, true), (9, true), (7, true), (7, false)] {
             assert_eq!(take(packet), at_once(new));
         }
-        assert_eq!((receiver.expected(), receiver.out_of_order()), (10, 0));
+        assert_eq!((receiver.rcv_nxt(), receiver.out_of_order()), (10, 0));
     }
 
     #[test]
@@ -358,7 +364,7 @@ mod tests {
         assert_eq!(receiver.acknowledgment_due(), None);
         assert_eq!(
             receiver.receive(arrival(1, Time::from_millis(7))),
-            Reply::Later
+            AckDecision::Delayed
         );
         assert_eq!(receiver.acknowledgment_due(), Some(Time::from_millis(47)));
         assert_eq!(receiver.acknowledge().in_order, 1);
@@ -367,16 +373,16 @@ mod tests {
 
     /// Checks the sender's knowledge: the packets that acknowledgments have reported, whatever else
     /// has arrived.
-    fn assert_known(receiver: &Receiver, told: &BTreeSet<u64>) -> Result<(), TestCaseError> {
-        let lowest = (1..=200).find(|p| !told.contains(p)).unwrap();
-        prop_assert_eq!(receiver.told(), lowest);
+    fn assert_known(receiver: &Receiver, flow_stats: &BTreeSet<u64>) -> Result<(), TestCaseError> {
+        let lowest = (1..=200).find(|p| !flow_stats.contains(p)).unwrap();
+        prop_assert_eq!(receiver.last_ack_sent(), lowest);
         for from in [lowest, lowest + 1, lowest + 7] {
-            let missing: Vec<u64> = (from..200).filter(|p| !told.contains(p)).collect();
+            let missing: Vec<u64> = (from..200).filter(|p| !flow_stats.contains(p)).collect();
             prop_assert_eq!(receiver.count_missing(from, 200), missing.len() as u64);
             prop_assert_eq!(receiver.next_missing(from, 200), missing.first().copied());
         }
         for p in 1..200 {
-            prop_assert_eq!(receiver.has(p), told.contains(&p));
+            prop_assert_eq!(receiver.has(p), flow_stats.contains(&p));
         }
         Ok(())
     }
@@ -394,26 +400,26 @@ mod tests {
             for arrivals in [arrivals, shuffled] {
                 let policy = DelayedAck { packets, ..EVERY_SECOND };
                 let (mut receiver, mut arrived) = (Receiver::new(1, policy, None), BTreeSet::new());
-                let mut told = BTreeSet::new();
+                let mut flow_stats = BTreeSet::new();
                 for (step, packet) in arrivals.into_iter().enumerate() {
-                    let in_order = packet == receiver.expected() && receiver.out_of_order() == 0;
+                    let in_order = packet == receiver.rcv_nxt() && receiver.out_of_order() == 0;
                     let fresh = arrived.insert(packet);
                     let reply = receiver.receive(arrival(packet, Time::from_micros(step as u64)));
                     match reply {
-                        Reply::AtOnce { new } => {
+                        AckDecision::Immediate { new } => {
                             prop_assert_eq!(new, fresh);
                             let waited = receiver.acknowledge().in_order;
                             prop_assert!(waited <= packets);
                             prop_assert!(!in_order || waited == packets);
-                            told.clone_from(&arrived);
+                            flow_stats.clone_from(&arrived);
                         }
-                        Reply::Later => prop_assert!(in_order && packets > 1),
+                        AckDecision::Delayed => prop_assert!(in_order && packets > 1),
                     }
                     let prefix = (1..=200).find(|p| !arrived.contains(p)).unwrap();
-                    prop_assert_eq!(receiver.expected(), prefix);
-                    let beyond = arrived.range(prefix..).count() as u64;
-                    prop_assert_eq!(receiver.out_of_order(), beyond);
-                    assert_known(&receiver, &told)?;
+                    prop_assert_eq!(receiver.rcv_nxt(), prefix);
+                    let sack_blocks = arrived.range(prefix..).count() as u64;
+                    prop_assert_eq!(receiver.out_of_order(), sack_blocks);
+                    assert_known(&receiver, &flow_stats)?;
                 }
             }
         }
@@ -431,28 +437,28 @@ mod tests {
                 ..EVERY_SECOND
             };
             let (mut receiver, mut arrived) = (Receiver::new(1, policy, None), BTreeSet::new());
-            let mut told = BTreeSet::new();
+            let mut flow_stats = BTreeSet::new();
             let mut acknowledged = 1;
             for (step, (first, count)) in arrivals.into_iter().enumerate() {
                 let now = Time::from_micros(step as u64);
-                let held = |packet| Held { arrival: arrival(packet, now), marked: false };
-                let segment: Vec<Held> = (first..first + count).map(held).collect();
+                let held = |packet| PendingPacket { arrival: arrival(packet, now), marked: false };
+                let segment: Vec<PendingPacket> = (first..first + count).map(held).collect();
                 let last = first + count - 1;
                 arrived.extend(first..=last);
                 let reply = receiver.receive_merged(&segment);
                 let prefix = (1..=70).find(|p| !arrived.contains(p)).unwrap();
-                prop_assert_eq!(receiver.expected(), prefix);
-                if let Reply::AtOnce { new } = reply {
-                    let Awaited { in_order, beyond } = receiver.acknowledge();
+                prop_assert_eq!(receiver.rcv_nxt(), prefix);
+                if let AckDecision::Immediate { new } = reply {
+                    let AckInfo { in_order, sack_blocks } = receiver.acknowledge();
                     let delayed = acknowledged..acknowledged + u64::from(in_order);
                     let direct = new.then_some(last).filter(|last| *last >= delayed.end);
-                    for packet in delayed.chain(beyond).chain(direct) {
-                        prop_assert!(told.insert(packet), "{}", packet);
+                    for packet in delayed.chain(sack_blocks).chain(direct) {
+                        prop_assert!(flow_stats.insert(packet), "{}", packet);
                     }
                     acknowledged = prefix;
-                    prop_assert_eq!(&told, &arrived);
+                    prop_assert_eq!(&flow_stats, &arrived);
                 }
-                assert_known(&receiver, &told)?;
+                assert_known(&receiver, &flow_stats)?;
             }
         }
 

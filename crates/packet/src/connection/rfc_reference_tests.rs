@@ -17,11 +17,11 @@ const DUP_THRESH: usize = 3;
 
 /// The sender's knowledge; packets are numbered from 1.
 #[derive(Debug)]
-struct Known {
+struct ReferenceSender {
     /// The packets that have arrived.
     arrived: BTreeSet<u64>,
     /// HighACK + 1: the lowest packet that has not.
-    expected: u64,
+    rcv_nxt: u64,
     /// HighData + 1.
     next: u64,
     /// The furthest packet ever sent, and one.
@@ -34,12 +34,12 @@ struct Known {
     timed_out: bool,
 }
 
-impl Known {
+impl ReferenceSender {
     /// A first window of `sent` packets is in flight, of `packets` in all.
     fn new(sent: u64, packets: u64) -> Self {
         Self {
             arrived: BTreeSet::new(),
-            expected: 1,
+            rcv_nxt: 1,
             next: sent + 1,
             highest: sent + 1,
             end: packets + 1,
@@ -61,30 +61,30 @@ impl Known {
 
     /// A packet arrives: how many it acknowledges in order.
     fn arrive(&mut self, packet: u64) -> u64 {
-        let before = self.expected;
+        let before = self.rcv_nxt;
         self.arrived.insert(packet);
-        while self.arrived.contains(&self.expected) {
-            self.expected += 1;
+        while self.arrived.contains(&self.rcv_nxt) {
+            self.rcv_nxt += 1;
         }
-        self.next = self.next.max(self.expected);
-        self.expected - before
+        self.next = self.next.max(self.rcv_nxt);
+        self.rcv_nxt - before
     }
 
     fn missing(&self) -> impl DoubleEndedIterator<Item = u64> {
-        let outstanding: Range<u64> = self.expected..self.next;
+        let outstanding: Range<u64> = self.rcv_nxt..self.next;
         outstanding.filter(|packet| !self.arrived.contains(packet))
     }
 
     /// Packets that arrived beyond one.
-    fn beyond(&self, packet: u64) -> usize {
+    fn sack_blocks(&self, packet: u64) -> usize {
         self.arrived.range(packet + 1..).count()
     }
 }
 
 /// A sender of whom one can ask what leaves.
 trait Sender {
-    fn new(known: Known) -> Self;
-    fn known(&self) -> &Known;
+    fn new(known: ReferenceSender) -> Self;
+    fn known(&self) -> &ReferenceSender;
     /// An acknowledgment for this arrival; afterwards the window holds `cwnd` packets. Returns the
     /// packets that leave.
     fn acknowledge(&mut self, packet: u64, cwnd: f64) -> Vec<u64>;
@@ -95,7 +95,7 @@ trait Sender {
 /// RFC 6675 without its rescue retransmission.
 #[derive(Debug)]
 struct Sack {
-    known: Known,
+    known: ReferenceSender,
     /// HighRxt + 1: every lost packet below was sent again.
     repaired: u64,
     /// Lost whatever arrived beyond: by a timeout, or sent again as suspects.
@@ -105,7 +105,7 @@ struct Sack {
 impl Sack {
     /// `IsLost`.
     fn is_lost(&self, packet: u64) -> bool {
-        self.written_off.contains(&packet) || self.known.beyond(packet) >= DUP_THRESH
+        self.written_off.contains(&packet) || self.known.sack_blocks(packet) >= DUP_THRESH
     }
 
     /// `SetPipe`; a suspect that was sent again counts once.
@@ -115,8 +115,8 @@ impl Sack {
             .missing()
             .filter(|packet| !self.is_lost(*packet))
             .count();
-        let again = |packet: &u64| self.is_lost(*packet) && *packet < self.repaired;
-        kept + self.known.missing().filter(again).count()
+        let is_retransmission = |packet: &u64| self.is_lost(*packet) && *packet < self.repaired;
+        kept + self.known.missing().filter(is_retransmission).count()
     }
 
     /// Rule 1 of `NextSeg`.
@@ -164,7 +164,7 @@ impl Sack {
 }
 
 impl Sender for Sack {
-    fn new(known: Known) -> Self {
+    fn new(known: ReferenceSender) -> Self {
         Self {
             known,
             repaired: 1,
@@ -172,13 +172,13 @@ impl Sender for Sack {
         }
     }
 
-    fn known(&self) -> &Known {
+    fn known(&self) -> &ReferenceSender {
         &self.known
     }
 
     fn acknowledge(&mut self, packet: u64, cwnd: f64) -> Vec<u64> {
         self.known.arrive(packet);
-        let over = self.known.expected >= self.known.recover;
+        let over = self.known.rcv_nxt >= self.known.recover;
         if (self.known.recovering || self.known.timed_out) && over {
             (self.known.recovering, self.known.timed_out) = (false, false);
         }
@@ -193,7 +193,7 @@ impl Sender for Sack {
 
     fn time_out(&mut self, cwnd: f64) -> Vec<u64> {
         self.written_off = self.known.missing().collect();
-        self.repaired = self.known.expected;
+        self.repaired = self.known.rcv_nxt;
         self.known.recover = self.known.next;
         (self.known.recovering, self.known.timed_out) = (false, true);
         self.send(cwnd, false)
@@ -203,7 +203,7 @@ impl Sender for Sack {
 /// RFC 6582 (its option 2, the careful variant of section 4.1) with the limited transmit of RFC 3042.
 #[derive(Debug)]
 struct NewReno {
-    known: Known,
+    known: ReferenceSender,
     duplicates: usize,
     /// Packets by which recovery inflates the window (section 3.2 steps 2 and 3).
     inflation: f64,
@@ -211,7 +211,7 @@ struct NewReno {
 
 impl NewReno {
     fn outstanding(&self) -> u64 {
-        self.known.next - self.known.expected
+        self.known.next - self.known.rcv_nxt
     }
 
     fn send_new(&mut self, window: f64) -> Vec<u64> {
@@ -226,7 +226,7 @@ impl NewReno {
 }
 
 impl Sender for NewReno {
-    fn new(known: Known) -> Self {
+    fn new(known: ReferenceSender) -> Self {
         Self {
             known,
             duplicates: 0,
@@ -234,7 +234,7 @@ impl Sender for NewReno {
         }
     }
 
-    fn known(&self) -> &Known {
+    fn known(&self) -> &ReferenceSender {
         &self.known
     }
 
@@ -243,24 +243,24 @@ impl Sender for NewReno {
         let mut sent = Vec::new();
         let known = &mut self.known;
         if acked == 0 {
-            if known.next > known.expected {
+            if known.next > known.rcv_nxt {
                 self.duplicates += 1;
-                let beyond = known.expected > known.recover;
+                let past_recovery = known.rcv_nxt > known.recover;
                 if known.recovering {
                     self.inflation += 1.0;
-                } else if self.duplicates == DUP_THRESH && beyond && !known.timed_out {
+                } else if self.duplicates == DUP_THRESH && past_recovery && !known.timed_out {
                     known.recovering = true;
                     known.recover = known.next;
                     self.inflation = DUP_THRESH as f64;
-                    sent.push(known.expected);
+                    sent.push(known.rcv_nxt);
                 }
             }
-        } else if known.recovering && known.expected < known.recover {
+        } else if known.recovering && known.rcv_nxt < known.recover {
             // A partial acknowledgment: the next hole, and the window by what was acknowledged less.
             self.inflation -= acked as f64 - 1.0;
-            sent.push(known.expected);
+            sent.push(known.rcv_nxt);
         } else {
-            if known.expected >= known.recover {
+            if known.rcv_nxt >= known.recover {
                 (known.recovering, known.timed_out) = (false, false);
             }
             self.inflation = 0.0;
@@ -280,7 +280,7 @@ impl Sender for NewReno {
     /// All is sent again in order.
     fn time_out(&mut self, cwnd: f64) -> Vec<u64> {
         self.known.recover = self.known.highest;
-        self.known.next = self.known.expected;
+        self.known.next = self.known.rcv_nxt;
         (self.known.recovering, self.known.timed_out) = (false, true);
         (self.inflation, self.duplicates) = (0.0, 0);
         self.send_new(cwnd)
@@ -305,16 +305,16 @@ fn follow<S: Sender>(stack: Stack, packets: u64, lost: &[bool], early: usize) {
     let recovery = stack.recovery;
     let mut wire = Wire::of(stack, Some(packets));
     let mut fates = lost.iter();
-    let mut fly = |sent: &[u64], under_way: &mut VecDeque<u64>| {
+    let mut fly = |sent: &[u64], in_flight: &mut VecDeque<u64>| {
         let kept = sent.iter().filter(|_| fates.next() != Some(&true));
-        under_way.extend(kept);
+        in_flight.extend(kept);
     };
-    let mut under_way = VecDeque::new();
+    let mut in_flight = VecDeque::new();
     let first = wire.send();
-    fly(&first, &mut under_way);
-    let mut other = S::new(Known::new(first.len() as u64, packets));
+    fly(&first, &mut in_flight);
+    let mut other = S::new(ReferenceSender::new(first.len() as u64, packets));
     for step in 0.. {
-        let arriving = under_way.pop_front_if(|_| step != early);
+        let arriving = in_flight.pop_front_if(|_| step != early);
         if let Some(packet) = arriving {
             wire.now += Time::from_micros(100);
             wire.connection.deliver(packet + 1, wire.now);
@@ -328,7 +328,7 @@ fn follow<S: Sender>(stack: Stack, packets: u64, lost: &[bool], early: usize) {
             None => other.time_out(cwnd),
         };
         let known = other.known();
-        if known.expected == known.end {
+        if known.rcv_nxt == known.end {
             return;
         }
         let sent = wire.send();
@@ -345,7 +345,7 @@ fn follow<S: Sender>(stack: Stack, packets: u64, lost: &[bool], early: usize) {
         let ours = wire.connection.control.sender.state;
         assert_eq!(ours, state, "{recovery:?} step {step}: {known:?}");
         assert!(wire.connection.consistent());
-        fly(&sent, &mut under_way);
+        fly(&sent, &mut in_flight);
     }
 }
 

@@ -50,8 +50,8 @@ mod tests {
 
     /// The state of a packet until it is acknowledged.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Fate {
-        UnderWay,
+    enum PacketState {
+        InFlight,
         Sacked,
         Lost,
         Repairing,
@@ -63,33 +63,33 @@ mod tests {
         #[test]
         fn the_pipe_is_what_is_under_way(steps in prop::collection::vec((0usize..40, 0u8..3), 1..300)) {
             let mut board = Scoreboard::default();
-            let mut fates = [Fate::UnderWay; 40];
+            let mut fates = [PacketState::InFlight; 40];
             for (packet, what) in steps {
                 let fate = &mut fates[packet];
                 *fate = match (*fate, what) {
                     // It is found lost.
-                    (Fate::UnderWay, 0) => {
+                    (PacketState::InFlight, 0) => {
                         board.lost += 1;
-                        Fate::Lost
+                        PacketState::Lost
                     }
-                    (Fate::Lost, 1) => {
+                    (PacketState::Lost, 1) => {
                         board.repair();
-                        Fate::Repairing
+                        PacketState::Repairing
                     }
                     // It arrives.
-                    (fate @ (Fate::UnderWay | Fate::Lost | Fate::Repairing), 2) => {
+                    (fate @ (PacketState::InFlight | PacketState::Lost | PacketState::Repairing), 2) => {
                         board.sacked += 1;
-                        if fate != Fate::UnderWay {
-                            board.settle(fate == Fate::Repairing);
+                        if fate != PacketState::InFlight {
+                            board.settle(fate == PacketState::Repairing);
                         }
-                        Fate::Sacked
+                        PacketState::Sacked
                     }
                     (fate, _) => fate,
                 };
-                let count = |of: &[Fate]| fates.iter().filter(|fate| of.contains(fate)).count();
-                let under_way = count(&[Fate::UnderWay, Fate::Repairing]) as u64;
-                prop_assert_eq!(board.in_flight(40), under_way);
-                prop_assert_eq!(board.has_hole(), count(&[Fate::Lost]) > 0);
+                let count = |of: &[PacketState]| fates.iter().filter(|fate| of.contains(fate)).count();
+                let in_flight = count(&[PacketState::InFlight, PacketState::Repairing]) as u64;
+                prop_assert_eq!(board.in_flight(40), in_flight);
+                prop_assert_eq!(board.has_hole(), count(&[PacketState::Lost]) > 0);
                 prop_assert!(board.consistent());
             }
         }

@@ -21,7 +21,7 @@ const PACING_GAINS: (f64, f64) = (2.0, 1.2);
 pub(crate) struct Transmission {
     pub(crate) packet: u64,
     /// Whether it was sent before.
-    pub(crate) again: bool,
+    pub(crate) is_retransmission: bool,
 }
 
 /// Whether a connection begins with a SYN, and whether that is answered.
@@ -338,8 +338,8 @@ impl Sender {
             self.restart_timer(now);
         }
         self.next = packet + 1;
-        let again = packet < self.highest;
-        if again {
+        let is_retransmission = packet < self.highest;
+        if is_retransmission {
             self.totals.retransmissions += 1;
         } else {
             self.highest = packet + 1;
@@ -347,7 +347,10 @@ impl Sender {
                 self.timed = NonZeroU64::new(packet).map(|packet| Timed { packet, since: now });
             }
         }
-        Transmission { packet, again }
+        Transmission {
+            packet,
+            is_retransmission,
+        }
     }
 
     /// Sends the SYN: nothing else may be in flight.
@@ -362,7 +365,7 @@ impl Sender {
         self.totals.retransmissions += 1;
         Transmission {
             packet,
-            again: true,
+            is_retransmission: true,
         }
     }
 
@@ -449,7 +452,7 @@ mod tests {
             let mut sent = 0;
             while sender.has_room() {
                 let transmission = sender.send_next(Time::from_secs(1));
-                prop_assert!(!transmission.again);
+                prop_assert!(!transmission.is_retransmission);
                 sent += 1;
             }
             prop_assert_eq!(sent, quota);

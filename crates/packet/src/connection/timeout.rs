@@ -73,14 +73,14 @@ impl Timeout {
     /// and this is not the same packet again.
     fn begin_attempt(&self, control: &ControlBlock) -> Option<Box<Attempt>> {
         let sender = &control.sender;
-        let again = self.packet == Some(sender.unacknowledged);
+        let is_retransmission = self.packet == Some(sender.unacknowledged);
         let calm = sender.state == LossState::Open && !sender.connecting();
-        (self.frto && calm && !again).then(|| Box::new(Attempt::begin(control)))
+        (self.frto && calm && !is_retransmission).then(|| Box::new(Attempt::begin(control)))
     }
 
     /// The timeout that may still prove spurious; the state lies nearer at hand than it.
     #[inline]
-    pub(super) fn doubted(&mut self, state: LossState) -> Option<&mut Attempt> {
+    pub(super) fn spurious_candidate(&mut self, state: LossState) -> Option<&mut Attempt> {
         if state == LossState::Timeout {
             self.attempt.as_deref_mut()
         } else {
@@ -91,14 +91,14 @@ impl Timeout {
     /// The verdict of an acknowledgment about a timeout that may prove spurious. A spurious timeout
     /// is undone.
     #[inline]
-    pub(super) fn judge(
+    pub(super) fn evaluate(
         &mut self,
         control: &mut ControlBlock,
         recovery: &LossRecovery,
         ack: &AckEvent,
     ) -> Option<Verdict> {
-        let attempt = self.doubted(control.sender.state)?;
-        let verdict = attempt.judge(control, recovery, ack);
+        let attempt = self.spurious_candidate(control.sender.state)?;
+        let verdict = attempt.evaluate(control, recovery, ack);
         if verdict == Verdict::Spurious
             && let Some(attempt) = self.attempt.take()
         {

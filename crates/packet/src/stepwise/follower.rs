@@ -9,7 +9,7 @@ use crate::ends::{SimulatedFlow, is_active};
 
 /// The state of a sender from some instant on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct SenderState {
     /// Since when.
     pub time: Time,
     /// Whether it has something to send or to have acknowledged.
@@ -32,9 +32,9 @@ pub struct Standing {
 
 /// The states of a followed flow since the last call.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct StateHistory {
     /// In the order of time.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<SenderState>,
     /// Number of further states for which there was no room.
     pub missed: u64,
 }
@@ -45,8 +45,8 @@ pub(super) struct Follower {
     /// The place of the flow among those with congestion control.
     place: usize,
     most: usize,
-    last: Option<Standing>,
-    course: Course,
+    last: Option<SenderState>,
+    course: StateHistory,
 }
 
 impl Follower {
@@ -57,7 +57,7 @@ impl Follower {
             place,
             most,
             last: None,
-            course: Course::default(),
+            course: StateHistory::default(),
         }
     }
 
@@ -66,13 +66,13 @@ impl Follower {
         let Some(flow) = flows.get(self.place) else {
             return;
         };
-        let standing = Standing::of(flow, time);
-        let same = |last: Standing| Standing { time, ..last } == standing;
+        let standing = SenderState::of(flow, time);
+        let same = |last: SenderState| SenderState { time, ..last } == standing;
         if self.last.is_some_and(same) {
             return;
         }
         self.last = Some(standing);
-        let Course { standings, missed } = &mut self.course;
+        let StateHistory { standings, missed } = &mut self.course;
         // A caller that begins to follow also records the state before the events of that instant;
         // the state after them replaces it.
         standings.pop_if(|last| last.time == time);
@@ -84,12 +84,12 @@ impl Follower {
     }
 
     /// The states since the last call.
-    pub(super) fn take(&mut self) -> Course {
+    pub(super) fn take(&mut self) -> StateHistory {
         std::mem::take(&mut self.course)
     }
 }
 
-impl Standing {
+impl SenderState {
     fn of(flow: &SimulatedFlow, time: Time) -> Self {
         let connection = &flow.ends.connection;
         let window = connection.window();

@@ -18,7 +18,7 @@ fn options(scenario: &Scenario) -> RunOptions {
     Seed { seed, replication }.into()
 }
 
-fn told(answer: &Result<Report, EngineError>) -> String {
+fn text_of(answer: &Result<Report, EngineError>) -> String {
     match answer {
         Ok(report) => serde_json::to_string(report).unwrap(),
         Err(error) => error.to_string(),
@@ -99,7 +99,7 @@ proptest! {
         prop_assume!(scenario.as_ref().is_ok_and(|it| it.most_events() < 3e6));
         let scenario = scenario.unwrap();
         let alone = PacketEngine.run(&scenario, &options(&scenario));
-        prop_assert_eq!(told(&watched(&scenario, &steps)), told(&alone), "{}", text);
+        prop_assert_eq!(text_of(&watched(&scenario, &steps)), text_of(&alone), "{}", text);
     }
 }
 
@@ -224,7 +224,7 @@ fn a_budget_bounds_a_step() {
     }
     assert!(steps >= 3, "{steps}");
     let straight = PacketEngine.run(&scenario, &options(&scenario));
-    assert_eq!(told(&run.finish()), told(&straight));
+    assert_eq!(text_of(&run.finish()), text_of(&straight));
 }
 
 /// A caller cancels the run.
@@ -256,14 +256,14 @@ fn a_course_says_how_the_flow_stood_at_every_moment() {
             let now = Time::from_millis(from) + Time::from_micros(step * 13_337);
             run.advance(now, u64::MAX).unwrap();
             other.advance(now, u64::MAX).unwrap();
-            let Course { standings, missed } = run.course();
+            let StateHistory { standings, missed } = run.course();
             assert_eq!(missed, 0);
             course.extend(standings);
-            let last: &Standing = course.last().unwrap();
+            let last: &SenderState = course.last().unwrap();
             assert!(last.time < now);
             let pictures = other.flows(10);
             let shown = pictures.iter().find(|it| it.flow == flow).unwrap();
-            let told = FlowPicture {
+            let shown_state = FlowPicture {
                 active: last.active,
                 cwnd_packets: last.cwnd_packets,
                 ssthresh_packets: last.ssthresh_packets,
@@ -272,7 +272,7 @@ fn a_course_says_how_the_flow_stood_at_every_moment() {
                 timeouts: last.timeouts,
                 ..*shown
             };
-            assert_eq!(told, *shown);
+            assert_eq!(shown_state, *shown);
         }
         for pair in course.windows(2) {
             let [before, after] = pair else {
@@ -281,7 +281,7 @@ fn a_course_says_how_the_flow_stood_at_every_moment() {
             assert!(before.time < after.time, "{pair:?}");
             assert_ne!(
                 *after,
-                Standing {
+                SenderState {
                     time: after.time,
                     ..*before
                 },
@@ -291,8 +291,11 @@ fn a_course_says_how_the_flow_stood_at_every_moment() {
             assert!(before.retransmissions <= after.retransmissions);
             assert!(before.timeouts <= after.timeouts);
             // Whatever is sent again was found lost before, or at that instant.
-            let again = after.retransmissions > before.retransmissions;
-            assert!(!again || (before.state, after.state) != (LossState::Open, LossState::Open));
+            let is_retransmission = after.retransmissions > before.retransmissions;
+            assert!(
+                !is_retransmission
+                    || (before.state, after.state) != (LossState::Open, LossState::Open)
+            );
         }
         let repairs = course.iter().filter(|it| it.state == LossState::Recovery);
         assert!(repairs.count() > 0, "{group} {flow}");
@@ -313,6 +316,6 @@ fn only_flows_with_congestion_control_are_followed() {
         assert!(!run.follow(nobody, 5), "{nobody:?}");
         run.advance(run.now() + Time::from_millis(200), u64::MAX)
             .unwrap();
-        assert_eq!(run.course(), Course::default());
+        assert_eq!(run.course(), StateHistory::default());
     }
 }

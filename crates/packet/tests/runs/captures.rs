@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_scenario::{
-    AcknowledgmentRecord, HeaderRecord, PacketRecord, Report, SaidRecord, Segment, Traces,
+    AcknowledgmentRecord, HeaderFields, HeaderRecord, PacketRecord, Report, Segment, Traces,
 };
 
 use super::traced;
@@ -113,9 +113,9 @@ fn traces(report: &Report) -> &Traces {
     report.traces.as_ref().expect("traces")
 }
 
-fn said(header: &HeaderRecord) -> SaidRecord {
+fn fields(header: &HeaderRecord) -> HeaderFields {
     match header {
-        HeaderRecord::Said(said) => *said,
+        HeaderRecord::Simulated(fields) => *fields,
         other => panic!("{other:?}"),
     }
 }
@@ -128,7 +128,7 @@ fn passing(traces: &Traces) -> Vec<&AcknowledgmentRecord> {
 }
 
 /// Packets of responsive flows with what they say.
-fn data(traces: &Traces) -> impl Iterator<Item = (&PacketRecord, SaidRecord)> {
+fn data(traces: &Traces) -> impl Iterator<Item = (&PacketRecord, HeaderFields)> {
     assert_eq!(traces.packets.len(), traces.headers.len());
     let all = traces.packets.iter().zip(&traces.headers);
     all.filter_map(|(packet, header)| match header {
@@ -136,7 +136,7 @@ fn data(traces: &Traces) -> impl Iterator<Item = (&PacketRecord, SaidRecord)> {
             assert!(!traces.groups[packet.group as usize].responsive);
             None
         }
-        header => Some((packet, said(header))),
+        header => Some((packet, fields(header))),
     })
 }
 
@@ -173,7 +173,7 @@ fn acknowledgments_tell_of_what_has_crossed_the_link() {
         let traces = traces(&report);
         let mut crossed: Vec<_> = data(traces)
             .filter(|(packet, _)| !packet.dropped && !packet.segment.acknowledges())
-            .map(|(packet, said)| (packet.time_s + packet.wait_s, packet, said))
+            .map(|(packet, fields)| (packet.time_s + packet.wait_s, packet, fields))
             .collect();
         crossed.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut crossed = crossed.into_iter().peekable();
@@ -184,17 +184,17 @@ fn acknowledgments_tell_of_what_has_crossed_the_link() {
             header,
         } in passing(traces)
         {
-            while let Some((_, packet, said)) = crossed.next_if(|each| each.0 <= ack.time_s) {
+            while let Some((_, packet, fields)) = crossed.next_if(|each| each.0 <= ack.time_s) {
                 let [packets, ends, times] = seen.entry(packet.connection).or_default();
                 packets.insert(packet.packet);
-                times.insert(u64::from(said.timestamp));
-                if said.finishes {
+                times.insert(u64::from(fields.timestamp));
+                if fields.finishes {
                     ends.insert(packet.packet + 1);
                 }
             }
             let [packets, ends, times] = seen.get(&ack.connection).expect("data before");
-            let said = said(header);
-            let echo = said.echo.map(u64::from);
+            let fields = fields(header);
+            let echo = fields.echo.map(u64::from);
             assert!(
                 echo.is_none_or(|echo| times.contains(&echo)),
                 "{name} {ack:?}"
@@ -204,8 +204,12 @@ fn acknowledgments_tell_of_what_has_crossed_the_link() {
                 begins || packets.contains(&(ack.packet - 1)),
                 "{name} {ack:?}"
             );
-            assert_eq!(said.finishes, ends.contains(&ack.packet), "{name} {ack:?}");
-            for (from, to) in said.blocks.into_iter().filter(|block| block.0 != block.1) {
+            assert_eq!(
+                fields.finishes,
+                ends.contains(&ack.packet),
+                "{name} {ack:?}"
+            );
+            for (from, to) in fields.blocks.into_iter().filter(|block| block.0 != block.1) {
                 assert!(from < to, "{name}");
                 for packet in u64::from(from)..u64::from(to) {
                     assert!(packets.contains(&packet), "{name} {packet} {ack:?}");
@@ -228,7 +232,7 @@ fn a_duplicate_says_which_packet_caused_it() {
     for AcknowledgmentRecord { packet, header } in &traces(&report).acknowledgments {
         if before.insert(packet.connection, packet.packet) == Some(packet.packet) {
             duplicates += 1;
-            let (from, to) = said(header).blocks[0];
+            let (from, to) = fields(header).blocks[0];
             assert!(from < to && from > packet.packet as u32, "{packet:?}");
         }
     }
@@ -245,23 +249,23 @@ fn data_says_when_it_set_out_and_what_was_heard_last() {
         let mut heard: BTreeMap<u32, u32> = BTreeMap::new();
         let mut acks = traces.acknowledgments.iter().peekable();
         let mut echoes = 0;
-        for (packet, said) in data(traces) {
+        for (packet, fields) in data(traces) {
             while let Some(ack) = acks.next_if(|ack| ack.packet.time_s <= packet.time_s) {
                 let time = milliseconds(ack.packet.time_s).floor() as u32;
                 heard.insert(ack.packet.connection, time);
             }
             let time = milliseconds(packet.time_s).floor() as u32;
-            assert_eq!(said.timestamp, time, "{name} {packet:?}");
-            if packet.segment == Segment::Syn && said.echo.is_none() {
+            assert_eq!(fields.timestamp, time, "{name} {packet:?}");
+            if packet.segment == Segment::Syn && fields.echo.is_none() {
                 // A new connection, which knows nothing of the one before.
                 heard.remove(&packet.connection);
             }
             assert_eq!(
-                said.echo,
+                fields.echo,
                 heard.get(&packet.connection).copied(),
                 "{name} {packet:?}"
             );
-            echoes += u64::from(said.echo.is_some());
+            echoes += u64::from(fields.echo.is_some());
         }
         assert!(echoes > 500, "{name} {echoes}");
     }
@@ -320,7 +324,7 @@ fn both_parts_of_a_round_trip_are_the_whole() {
             let way = 4e-3 + 1500.0 * 8.0 * (1.0 / 40e6 + 1.0 / 20e6);
             assert!((back - 2.0 * way).abs() < 1e-9, "{back} {way}");
             let arrives = milliseconds(ack.packet.time_s + way);
-            let echoed = said(&ack.header).echo.expect("an echo");
+            let echoed = fields(&ack.header).echo.expect("an echo");
             let rtt = arrives.floor() - f64::from(echoed);
             assert!((rtt - measured * 1e3).abs() <= 1.0, "{rtt} {measured}");
         }
@@ -334,14 +338,14 @@ fn a_delayed_acknowledgment_answers_its_first_packet() {
     let report = traced(&text("", flows, "acknowledgments = true\n"));
     let traces = traces(&report);
     let sent: BTreeMap<u64, u32> = data(traces)
-        .map(|(packet, said)| (packet.packet, said.timestamp))
+        .map(|(packet, fields)| (packet.packet, fields.timestamp))
         .collect();
     assert_eq!(sent.len(), traces.packets.len(), "nothing is lost");
     let mut awaited = 1;
     let mut together = 0;
     for ack in &traces.acknowledgments {
-        let said = said(&ack.header);
-        assert_eq!(said.echo, Some(sent[&awaited]), "{ack:?}");
+        let fields = fields(&ack.header);
+        assert_eq!(fields.echo, Some(sent[&awaited]), "{ack:?}");
         let opens = ack.packet.segment == Segment::SynAck;
         assert_eq!(opens, awaited == 1);
         together += u64::from(ack.packet.packet - awaited == 2);
@@ -366,7 +370,7 @@ fn connections_end_with_their_transfers() {
         .map(|packet| (packet.connection, packet.packet))
         .collect();
     let ends: BTreeSet<_> = data(traces_of)
-        .filter(|(_, said)| said.finishes)
+        .filter(|(_, fields)| fields.finishes)
         .map(|(packet, _)| (packet.connection, packet.packet))
         .collect();
     assert!(syns.len() > 100);
@@ -381,14 +385,14 @@ fn connections_end_with_their_transfers() {
     );
     let heard = traces_of.acknowledgments.iter();
     let heard: BTreeSet<_> = heard
-        .filter(|ack| said(&ack.header).finishes)
+        .filter(|ack| fields(&ack.header).finishes)
         .map(|ack| (ack.packet.connection, ack.packet.packet - 1))
         .collect();
     assert!(heard.is_subset(&ends) && heard.len() + 20 >= ends.len());
     for name in ["kept_open", "linux"] {
         let report = of(name);
         assert!(
-            data(traces(&report)).all(|(_, said)| !said.finishes),
+            data(traces(&report)).all(|(_, fields)| !fields.finishes),
             "{name}"
         );
     }
@@ -407,9 +411,9 @@ fn what_crosses_the_link_is_seen_once() {
     let across = traced(&target);
     assert!(traces(&across).acknowledgments.is_empty());
     let crossing: BTreeMap<(u32, u32), _> = data(traces(&across))
-        .map(|(packet, said)| {
+        .map(|(packet, fields)| {
             assert!(packet.segment.acknowledges());
-            ((packet.connection, said.timestamp), said)
+            ((packet.connection, fields.timestamp), fields)
         })
         .collect();
     assert!(traces(&across).packets.iter().any(|packet| packet.dropped));
@@ -418,8 +422,8 @@ fn what_crosses_the_link_is_seen_once() {
     let packets = &traces(&around).packets;
     assert!(packets.iter().all(|packet| !packet.segment.acknowledges()));
     for ack in returned {
-        let said = said(&ack.header);
-        assert!(crossing.contains_key(&(ack.packet.connection, said.timestamp)));
+        let fields = fields(&ack.header);
+        assert!(crossing.contains_key(&(ack.packet.connection, fields.timestamp)));
     }
 }
 

@@ -7,7 +7,7 @@ use forebay_scenario::{Cost, Metric, Report};
 use super::{of_group, run, run_with, value};
 
 /// The report without the fields about the run itself.
-fn said(report: Report) -> Report {
+fn without_cost(report: Report) -> Report {
     Report {
         cost: Cost::default(),
         scenario_sha256: String::new(),
@@ -55,7 +55,7 @@ fn priority_is_strict_classes() {
                     format!("link.buffer={buffer}"),
                     format!("link.queue={queue}"),
                 ];
-                said(run_with(MIX, &changes))
+                without_cost(run_with(MIX, &changes))
             });
             assert!(value(&priority, Metric::LossRate) > 0.0);
             assert!(

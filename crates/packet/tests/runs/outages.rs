@@ -23,10 +23,10 @@ const FLOOD: &str = r#"workload = { cbr = { rate = "25Mbps" } }"#;
 const FLOWS: &str = "count = 3\nrtt = \"20ms\"";
 
 /// Everything that a report says but of which scenario and at what cost.
-fn said(mut report: Report) -> String {
+fn text_of(mut report: Report) -> String {
     report.scenario_sha256 = String::new();
     report.warnings.clear();
-    steps::said(report)
+    steps::text_of(report)
 }
 
 /// An outage in which packets wait is a rate of nothing.
@@ -39,7 +39,7 @@ fn an_outage_is_a_step_of_nothing() {
             outages = [["3s", "400ms"], ["7s", "1s"]]"#;
         let [steps, outages] =
             [steps, outages].map(|rate| run(&link(&format!("{rate}\n{rest}"), FLOWS)));
-        assert_eq!(said(steps), said(outages), "{queue}");
+        assert_eq!(text_of(steps), text_of(outages), "{queue}");
     }
 }
 

@@ -33,7 +33,7 @@ fn disciplines() -> impl Iterator<Item = &'static str> {
 }
 
 /// Everything that a report says but what it costs.
-pub(crate) fn said(mut report: Report) -> String {
+pub(crate) fn text_of(mut report: Report) -> String {
     report.cost = Cost::default();
     report.kept().expect("a report as text")
 }
@@ -47,9 +47,9 @@ fn equal_steps_are_a_constant_rate() {
     let ten = format!("{{ steps = [{}], repeat = \"11s\" }}", ten.join(", "));
     let one = "{ steps = [[\"0s\", \"9999991bps\"]] }";
     for queue in ["droptail", "codel"] {
-        let constant = said(run(&mixed("\"9999991bps\"", queue)));
-        assert_eq!(said(run(&mixed(one, queue))), constant);
-        assert_eq!(said(run(&mixed(&ten, queue))), constant);
+        let constant = text_of(run(&mixed("\"9999991bps\"", queue)));
+        assert_eq!(text_of(run(&mixed(one, queue))), constant);
+        assert_eq!(text_of(run(&mixed(&ten, queue))), constant);
     }
 }
 
@@ -78,7 +78,7 @@ fn a_step_after_the_end_changes_nothing() {
             report.metrics.remove(&Metric::Utilization);
             report.scenario_sha256 = String::new();
         }
-        assert_eq!(said(stepped), said(constant), "{queue}");
+        assert_eq!(text_of(stepped), text_of(constant), "{queue}");
     }
 }
 

@@ -533,7 +533,7 @@ warmup = "1s"
 measure = "5s"
 seed = 3
 "#;
-    let said = |report: &Report| {
+    let text_of = |report: &Report| {
         let kinds = report.warnings.iter().map(|warning| warning.kind);
         kinds
             .filter(|kind| *kind == WarningKind::GoodputAboveRate)
@@ -541,16 +541,16 @@ seed = 3
     };
     let short = replication(&scenario::<&str>(text, &[]), 3);
     assert!(value(&short, Metric::Goodput) > 20e6);
-    assert_eq!(said(&short), 1, "{:?}", short.warnings);
+    assert_eq!(text_of(&short), 1, "{:?}", short.warnings);
     let long = run_with(text, &["run.measure=60s"]);
     assert!(value(&long, Metric::Goodput) < 20e6);
-    assert_eq!(said(&long), 0, "{:?}", long.warnings);
+    assert_eq!(text_of(&long), 0, "{:?}", long.warnings);
     // Packets without acknowledgments count when the buffer takes them in.
     let filling = "[link]\nrate = \"10Mbps\"\nbuffer = \"1000p\"\n[[flows]]\nname = \"flood\"\n\
          packet = \"1000B\"\nworkload = { cbr = { rate = \"20Mbps\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"100ms\"\n";
     let filling = run(filling);
     assert!(of_group(&filling, 0, Metric::Goodput) > 15e6);
-    assert_eq!(said(&filling), 1);
+    assert_eq!(text_of(&filling), 1);
     assert!(
         filling
             .warnings

@@ -444,14 +444,14 @@ pub enum HeaderRecord {
     #[default]
     Plain,
     /// The header of a simulated connection.
-    Said(SaidRecord),
+    Simulated(HeaderFields),
     /// The bytes of a real packet, from the IP header to the end of the TCP header.
     Whole(Box<[u8]>),
 }
 
 /// The TCP header of a simulated packet, without its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SaidRecord {
+pub struct HeaderFields {
     /// When the packet set out, in milliseconds since the run began (`TSval` of RFC 7323, without an offset).
     pub timestamp: u32,
     /// The other end's timestamp that it echoes; none where nothing has come from there yet.

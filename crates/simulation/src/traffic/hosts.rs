@@ -43,14 +43,19 @@ pub trait Hosts<'a> {
     }
 
     /// A flow has joined, whose acknowledgments come back like this.
-    fn join(&mut self, flow: ResponsiveId, group: &Group<'a>, back: WayBack);
+    fn join(&mut self, flow: ResponsiveId, group: &Group<'a>, back: ReversePath);
 
     /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
     /// link of its acknowledgments where they take a path.
     fn set_delays(&mut self, flow: ResponsiveId, delays: (Time, Time));
 
     /// A flow opens a connection for a transfer.
-    fn open(&mut self, turn: Turn, group: &Group<'a>, opening: Opening) -> Result<(), Refusal>;
+    fn open(
+        &mut self,
+        turn: Turn,
+        group: &Group<'a>,
+        opening: TransferStart,
+    ) -> Result<(), Refusal>;
 
     /// A flow begins a transfer of `packets` packets on the connection that it has.
     fn begin(&mut self, turn: Turn, packets: u64);
@@ -97,7 +102,7 @@ pub trait Hosts<'a> {
 
 /// How acknowledgments come back: over a path of links, where there is one, and after a delay behind it.
 #[derive(Clone, Copy, Debug)]
-pub struct WayBack {
+pub struct ReversePath {
     /// The path.
     pub route: Option<Route>,
     /// Delay after the path.
@@ -115,7 +120,7 @@ pub struct Place {
 
 /// The data with which a connection is opened.
 #[derive(Clone, Copy, Debug)]
-pub struct Opening {
+pub struct TransferStart {
     /// The transfer's number among those of its user, or of its open-loop group.
     pub transfer: u64,
     /// Packets to send; none where there is no end.

@@ -11,7 +11,7 @@ use crate::ids::GroupId;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::timeline::Timeline;
-use crate::traffic::hosts::{Hosts, Opening, Turn};
+use crate::traffic::hosts::{Hosts, TransferStart, Turn};
 
 impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     /// A flow starts, or a user asks again, or an application has written on.
@@ -111,7 +111,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             self.hosts.begin(turn, packets);
             return Ok(());
         }
-        let opening = Opening { transfer, packets };
+        let opening = TransferStart { transfer, packets };
         self.hosts.open(turn, group, opening)?;
         self.assign_lane(turn.flow);
         Ok(())

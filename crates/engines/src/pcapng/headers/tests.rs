@@ -168,15 +168,15 @@ fn read(header: &[u8]) -> Options {
     found
 }
 
-fn told(record: &PacketRecord, said: SaidRecord, group: TracedGroup, way: Way) -> Vec<u8> {
-    let header = HeaderRecord::Said(said);
+fn told(record: &PacketRecord, fields: HeaderFields, group: TracedGroup, way: Way) -> Vec<u8> {
+    let header = HeaderRecord::Simulated(fields);
     headers(&Frame {
         way,
         ..frame(record, &header, group)
     })
 }
 
-const SAID: SaidRecord = SaidRecord {
+const SAID: HeaderFields = HeaderFields {
     timestamp: 5000,
     echo: Some(4000),
     blocks: [(12, 14), (17, 18), (0, 0)],
@@ -193,16 +193,17 @@ fn of(segment: Segment) -> PacketRecord {
 /// The clocks of the two ends differ, and each is echoed as it was read.
 #[test]
 fn an_echo_is_what_the_other_end_has_said() {
-    let stamps = |segment, said| read(&told(&of(segment), said, TCP_GROUP, Way::Link)).timestamps;
+    let stamps =
+        |segment, fields| read(&told(&of(segment), fields, TCP_GROUP, Way::Link)).timestamps;
     let (value, _) = stamps(Segment::Data, SAID).unwrap();
-    let heard = SaidRecord {
+    let heard = HeaderFields {
         timestamp: 9,
         echo: Some(5000),
         ..SAID
     };
     let (own, echo) = stamps(Segment::Ack, heard).unwrap();
     assert_eq!(echo, value);
-    let answering = SaidRecord {
+    let answering = HeaderFields {
         timestamp: 6000,
         echo: Some(9),
         ..SAID
@@ -210,7 +211,7 @@ fn an_echo_is_what_the_other_end_has_said() {
     let (later, echo) = stamps(Segment::Data, answering).unwrap();
     assert_eq!((later.wrapping_sub(value), echo), (1000, own));
     assert!(value != 5000 && own != 9, "with an offset");
-    let first = SaidRecord { echo: None, ..SAID };
+    let first = HeaderFields { echo: None, ..SAID };
     assert_eq!(stamps(Segment::Syn, first).unwrap().1, 0);
     let narrow = TracedGroup {
         header: 51,
@@ -302,7 +303,7 @@ fn blocks_are_bytes_of_the_packets_beyond_the_hole() {
     let longer = PacketRecord { bytes: 70, ..ack };
     let one = told(&longer, SAID, TCP_GROUP, Way::Link);
     assert_eq!(read(&one).blocks, expected[..1]);
-    let three = SaidRecord {
+    let three = HeaderFields {
         blocks: [(12, 14), (17, 18), (20, 30)],
         ..SAID
     };
@@ -312,7 +313,7 @@ fn blocks_are_bytes_of_the_packets_beyond_the_hole() {
 
 #[test]
 fn an_end_counts_one_and_is_acknowledged() {
-    let last = SaidRecord {
+    let last = HeaderFields {
         finishes: true,
         ..SAID
     };

@@ -25,9 +25,9 @@ pub(in crate::connection) struct Genuine {
 }
 
 impl Genuine {
-    /// The packets that are lost, where those below `expected` have arrived.
-    pub(super) fn missing(&self, expected: u64) -> Range<u64> {
-        expected + u64::from(self.repeated)..self.end
+    /// The packets that are lost, where those below `rcv_nxt` have arrived.
+    pub(super) fn missing(&self, rcv_nxt: u64) -> Range<u64> {
+        rcv_nxt + u64::from(self.repeated)..self.end
     }
 }
 

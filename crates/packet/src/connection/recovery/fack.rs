@@ -7,7 +7,7 @@
 use forebay_units::Time;
 
 use super::algorithm::{Algorithm, DUP_THRESHOLD, Genuine};
-use super::records::{self, Again, Records};
+use super::records::{self, Records, Retransmission};
 use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
 use crate::connection::sender::Transmission;
@@ -45,9 +45,9 @@ impl Fack {
         let forward = self.forward;
         let below = forward.saturating_sub(DUP_THRESHOLD + 1);
         self.records
-            .detect(control, |candidate| match candidate.again {
+            .detect(control, |candidate| match candidate.is_retransmission {
                 None => candidate.packet < below,
-                Some(Again { next, number }) => {
+                Some(Retransmission { next, number }) => {
                     forward > next || number + DUP_THRESHOLD + 1 < latest_repeat
                 }
             })
@@ -68,19 +68,19 @@ impl Algorithm for Fack {
 
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         self.records.forget_repetitions();
-        let packets = control.receiver.told()..control.sender.next;
-        self.records.lose_those(control, packets, |_, _| true);
+        let packets = control.receiver.last_ack_sent()..control.sender.next;
+        self.records.mark_lost(control, packets, |_, _| true);
     }
 
     fn on_doubtful_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         let first = control.sender.unacknowledged;
         self.records
-            .lose_those(control, first..first + 1, |_, _| true);
+            .mark_lost(control, first..first + 1, |_, _| true);
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
-        let packets = genuine.missing(control.receiver.told());
-        self.records.lose_those(control, packets, |_, _| true);
+        let packets = genuine.missing(control.receiver.last_ack_sent());
+        self.records.mark_lost(control, packets, |_, _| true);
     }
 
     fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {

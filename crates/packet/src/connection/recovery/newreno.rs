@@ -114,7 +114,7 @@ impl Algorithm for NewReno {
             return;
         }
         let sender = &mut control.sender;
-        sender.advance_to(control.receiver.expected());
+        sender.advance_to(control.receiver.rcv_nxt());
         match sender.state {
             LossState::Recovery if sender.unacknowledged < sender.recover => {
                 self.on_partial_ack(control, ack);
@@ -156,7 +156,7 @@ impl Algorithm for NewReno {
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
         let sender = &mut control.sender;
-        sender.next = genuine.missing(control.receiver.expected()).start;
+        sender.next = genuine.missing(control.receiver.rcv_nxt()).start;
         sender.recover = sender.highest;
     }
 

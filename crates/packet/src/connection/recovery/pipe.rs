@@ -22,7 +22,7 @@ use crate::connection::sender::Transmission;
 #[derive(Clone, Debug)]
 pub(in crate::connection) struct Pipe {
     /// Packets in flight in recovery (`pipe_`).
-    under_way: u64,
+    in_flight: u64,
     /// Acknowledgments since the last one in order that reported an arrival beyond a hole.
     dupacks: u64,
     /// Every hole below has been repaired (`h_seqno_`).
@@ -36,7 +36,7 @@ pub(in crate::connection) struct Pipe {
 impl Pipe {
     pub(super) fn new(first: u64) -> Self {
         Self {
-            under_way: 0,
+            in_flight: 0,
             dupacks: 0,
             repaired_below: first,
             top: 0,
@@ -53,7 +53,7 @@ impl Pipe {
         if self.dupacks != DUP_THRESHOLD || !calm {
             return;
         }
-        self.under_way = (sender.highest - sender.unacknowledged).saturating_sub(DUP_THRESHOLD);
+        self.in_flight = (sender.highest - sender.unacknowledged).saturating_sub(DUP_THRESHOLD);
         self.repaired_below = sender.unacknowledged + 1;
         self.begins = true;
         sender.totals.losses += 1;
@@ -65,14 +65,14 @@ impl Pipe {
     /// An acknowledgment in recovery: what it answers has left the pipe, and where it moves on in
     /// order so has the packet whose repair it answers.
     fn on_ack_in_recovery(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
-        self.under_way = self.under_way.saturating_sub(1);
+        self.in_flight = self.in_flight.saturating_sub(1);
         if ack.acked == 0 {
             return;
         }
         control.advance(ack);
         let sender = &mut control.sender;
         if sender.unacknowledged < sender.recover {
-            self.under_way = self.under_way.saturating_sub(1);
+            self.in_flight = self.in_flight.saturating_sub(1);
             return;
         }
         sender.state = LossState::Open;
@@ -83,7 +83,7 @@ impl Pipe {
 
     /// The first hole below an arrival that has not been repaired.
     fn next_hole(&self, control: &ControlBlock) -> Option<u64> {
-        let from = self.repaired_below.max(control.receiver.told());
+        let from = self.repaired_below.max(control.receiver.last_ack_sent());
         control.receiver.next_missing(from, self.top.max(from))
     }
 }
@@ -92,14 +92,16 @@ impl Algorithm for Pipe {
     #[inline]
     fn on_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
         self.begins = false;
-        let beyond = ack.packet.filter(|&p| p >= control.receiver.told());
-        self.top = self.top.max(beyond.unwrap_or(0));
+        let sacked = ack
+            .packet
+            .filter(|&p| p >= control.receiver.last_ack_sent());
+        self.top = self.top.max(sacked.unwrap_or(0));
         if control.sender.state == LossState::Recovery {
             self.on_ack_in_recovery(control, ack);
             return;
         }
         if ack.acked == 0 {
-            if beyond.is_some() {
+            if sacked.is_some() {
                 self.on_duplicate(control, ack.now);
             }
             return;
@@ -131,7 +133,7 @@ impl Algorithm for Pipe {
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
         let sender = &mut control.sender;
-        sender.next = genuine.missing(control.receiver.told()).start;
+        sender.next = genuine.missing(control.receiver.last_ack_sent()).start;
         sender.recover = sender.highest;
     }
 
@@ -156,7 +158,7 @@ impl Algorithm for Pipe {
             }
             LossState::Recovery => {}
         }
-        if self.begins || self.under_way >= sender.window.cwnd as u64 {
+        if self.begins || self.in_flight >= sender.window.cwnd as u64 {
             return None;
         }
         let sent = if let Some(hole) = self.next_hole(control) {
@@ -166,7 +168,7 @@ impl Algorithm for Pipe {
         } else {
             control.sender.send_another(now)
         };
-        self.under_way += u64::from(sent.is_some());
+        self.in_flight += u64::from(sent.is_some());
         sent
     }
 }

@@ -48,7 +48,7 @@ pub(in crate::connection) struct Rack {
     /// Whether a probe must leave now.
     probe_due: bool,
     /// The packet whose answer may be to either transmission, as F-RTO has it.
-    doubted: Option<NonZeroU64>,
+    spurious_candidate: Option<NonZeroU64>,
 }
 
 impl Rack {
@@ -59,7 +59,7 @@ impl Rack {
             records: Records::new(first),
             probe: None,
             probe_due: false,
-            doubted: None,
+            spurious_candidate: None,
         }
     }
 
@@ -70,8 +70,9 @@ impl Rack {
                 return;
             };
             let rtt = ack.now.saturating_sub(sent.time);
-            let doubted = self.doubted.is_some() && self.doubted == NonZeroU64::new(packet);
-            if doubted || sent.repeated && rtt.as_secs_f64() < ack.min_rtt {
+            let spurious_candidate = self.spurious_candidate.is_some()
+                && self.spurious_candidate == NonZeroU64::new(packet);
+            if spurious_candidate || sent.repeated && rtt.as_secs_f64() < ack.min_rtt {
                 // The answer is to an earlier transmission, or may be.
                 continue;
             }
@@ -84,13 +85,13 @@ impl Rack {
 
     /// Finds lost packets (RFC 8985 section 6.2 step 5); how many.
     fn detect(&mut self, control: &mut ControlBlock, now: Time) -> u64 {
-        let (patience, latest) = (self.patience(control), self.latest);
+        let (rack_timeout, latest) = (self.rack_timeout(control), self.latest);
         let mut reordering: Option<Time> = None;
         let found = self.records.detect(control, |candidate| {
             if (candidate.time, candidate.packet) >= latest {
                 return false;
             }
-            let due = candidate.time + patience;
+            let due = candidate.time + rack_timeout;
             if due > now {
                 reordering = Some(reordering.map_or(due, |timer| timer.min(due)));
             }
@@ -105,7 +106,7 @@ impl Rack {
 
     /// How long after its sending a packet may be overtaken: the round trip and the reordering
     /// window (RFC 8985 section 6.2 step 4).
-    fn patience(&self, control: &ControlBlock) -> Time {
+    fn rack_timeout(&self, control: &ControlBlock) -> Time {
         let many = control.scoreboard.sacked >= DUP_THRESHOLD;
         if many || control.sender.state != LossState::Open {
             return self.rtt;
@@ -123,13 +124,13 @@ impl Rack {
         packets: std::ops::Range<u64>,
         now: Time,
     ) {
-        let (told, rtt) = (control.receiver.told(), self.rtt);
-        self.records.lose_those(control, packets, |packet, sent| {
-            packet == told || sent.time + rtt <= now
+        let (lowest, rtt) = (control.receiver.last_ack_sent(), self.rtt);
+        self.records.mark_lost(control, packets, |packet, sent| {
+            packet == lowest || sent.time + rtt <= now
         });
         self.probe = None;
         self.probe_due = false;
-        self.doubted = None;
+        self.spurious_candidate = None;
         control.sender.timers.stop(Timer::Probe);
         control.sender.timers.stop(Timer::Reordering);
     }
@@ -210,7 +211,7 @@ impl Rack {
 
     /// RFC 8985 section 7.4: a repeated packet that arrived only once had been lost, and that is
     /// a congestion.
-    fn judge_probe(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
+    fn process_tlp_ack(&mut self, control: &mut ControlBlock, ack: &AckEvent) {
         let Some(probe) = self.probe else {
             return;
         };
@@ -243,7 +244,7 @@ impl Algorithm for Rack {
         self.on_arrivals(control, ack);
         records::settle(control, ack);
         let found = self.detect(control, ack.now);
-        self.judge_probe(control, ack);
+        self.process_tlp_ack(control, ack);
         if records::react(control, ack, found) == Entry::Begins {
             self.probe = None;
         }
@@ -251,7 +252,7 @@ impl Algorithm for Rack {
     }
 
     fn on_timeout(&mut self, control: &mut ControlBlock, now: Time) {
-        let packets = control.receiver.told()..control.sender.next;
+        let packets = control.receiver.last_ack_sent()..control.sender.next;
         self.lose_by_timeout(control, packets, now);
     }
 
@@ -259,11 +260,11 @@ impl Algorithm for Rack {
         let first = control.sender.unacknowledged;
         self.lose_by_timeout(control, first..first + 1, now);
         // Until the next timeout its arrival does not tell when it was sent.
-        self.doubted = NonZeroU64::new(first);
+        self.spurious_candidate = NonZeroU64::new(first);
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, now: Time) {
-        let packets = genuine.missing(control.receiver.told());
+        let packets = genuine.missing(control.receiver.last_ack_sent());
         self.lose_by_timeout(control, packets, now);
     }
 

@@ -1,5 +1,5 @@
 //! The shared part of the algorithms that judge each transmission by itself, from the records of
-//! [`crate::connection::ledger`]: the transmissions that remain to be judged, and the packets to
+//! [`crate::connection::sent_packets`]: the transmissions that remain to be judged, and the packets to
 //! send again.
 
 use std::cmp::Reverse;
@@ -11,9 +11,9 @@ use forebay_units::Time;
 
 use crate::connection::ack::AckEvent;
 use crate::connection::control_block::ControlBlock;
-use crate::connection::ledger::Sent;
 use crate::connection::reduction::SafeAck;
 use crate::connection::sender::Transmission;
+use crate::connection::sent_packets::Sent;
 
 /// A transmission whose packet has not arrived.
 #[derive(Clone, Copy, Debug)]
@@ -22,12 +22,12 @@ pub(super) struct Candidate {
     /// When it left.
     pub(super) time: Time,
     /// How it was sent again; none for a first transmission.
-    pub(super) again: Option<Again>,
+    pub(super) is_retransmission: Option<Retransmission>,
 }
 
 /// How a packet was sent again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
+pub(super) struct Retransmission {
     /// The next packet to be sent for the first time then.
     pub(super) next: u64,
     /// Its place among all that were sent again.
@@ -39,7 +39,7 @@ pub(super) struct Again {
 struct Repeat {
     time: Time,
     packet: u64,
-    how: Again,
+    how: Retransmission,
 }
 
 /// Transmissions that are to be judged, and packets that are to be sent again.
@@ -48,7 +48,7 @@ pub(super) struct Records {
     /// First transmissions of all packets below are judged.
     examined: u64,
     /// Packets sent again, in the order of sending.
-    again: VecDeque<Repeat>,
+    is_retransmission: VecDeque<Repeat>,
     /// How many were, ever.
     repeats: u64,
     /// The latest of them to arrive.
@@ -61,7 +61,7 @@ impl Records {
     pub(super) fn new(first: u64) -> Self {
         Self {
             examined: first,
-            again: VecDeque::new(),
+            is_retransmission: VecDeque::new(),
             repeats: 0,
             latest_arrived: 0,
             holes: BinaryHeap::new(),
@@ -78,7 +78,7 @@ impl Records {
     ) -> u64 {
         let before = control.sender.totals.losses;
         while self.examined < control.sender.next {
-            let packet = self.examined.max(control.receiver.told());
+            let packet = self.examined.max(control.receiver.last_ack_sent());
             if packet >= control.sender.next {
                 break;
             }
@@ -90,7 +90,7 @@ impl Records {
                 let candidate = Candidate {
                     packet,
                     time: sent.time,
-                    again: None,
+                    is_retransmission: None,
                 };
                 if !is_lost(candidate) {
                     break;
@@ -99,20 +99,20 @@ impl Records {
             }
             self.examined = packet + 1;
         }
-        while let Some(&Repeat { time, packet, how }) = self.again.front() {
+        while let Some(&Repeat { time, packet, how }) = self.is_retransmission.front() {
             let newer = |sent: Sent| sent.time != time;
             if !control.receiver.has(packet) && !control.sent(packet).is_some_and(newer) {
                 let candidate = Candidate {
                     packet,
                     time,
-                    again: Some(how),
+                    is_retransmission: Some(how),
                 };
                 if !is_lost(candidate) {
                     break;
                 }
                 self.lose(control, packet);
             }
-            self.again.pop_front();
+            self.is_retransmission.pop_front();
         }
         control.sender.totals.losses - before
     }
@@ -123,7 +123,7 @@ impl Records {
     }
 
     /// On a timeout those of `packets` are lost that are `old`.
-    pub(super) fn lose_those(
+    pub(super) fn mark_lost(
         &mut self,
         control: &mut ControlBlock,
         packets: Range<u64>,
@@ -147,8 +147,10 @@ impl Records {
             let Some(sent) = control.sent(packet).filter(|sent| sent.repeated) else {
                 continue;
             };
-            let from = self.again.partition_point(|repeat| repeat.time < sent.time);
-            let mut then = self.again.range(from..);
+            let from = self
+                .is_retransmission
+                .partition_point(|repeat| repeat.time < sent.time);
+            let mut then = self.is_retransmission.range(from..);
             if let Some(repeat) = then.find(|repeat| repeat.packet == packet) {
                 self.latest_arrived = self.latest_arrived.max(repeat.how.number);
             }
@@ -158,18 +160,18 @@ impl Records {
 
     /// Everything is lost, what was sent again included: nothing of it is left to judge.
     pub(super) fn forget_repetitions(&mut self) {
-        self.again.clear();
+        self.is_retransmission.clear();
     }
 
     /// A packet leaves; `next` is then the next one to be sent for the first time.
     pub(super) fn on_send(&mut self, transmission: Transmission, next: u64, now: Time) {
-        if transmission.again {
+        if transmission.is_retransmission {
             self.repeats += 1;
-            let how = Again {
+            let how = Retransmission {
                 next,
                 number: self.repeats,
             };
-            self.again.push_back(Repeat {
+            self.is_retransmission.push_back(Repeat {
                 time: now,
                 packet: transmission.packet,
                 how,
@@ -271,7 +273,7 @@ pub(super) fn enter_recovery(control: &mut ControlBlock, now: Time) {
     control.enter_recovery(now);
     // If the window falls at once, only the first repetition goes out before the pipe drains.
     control.sender.urgent = control
-        .ledger
+        .sent_packets
         .as_ref()
-        .is_some_and(|ledger| ledger.reduction.is_none());
+        .is_some_and(|sent_packets| sent_packets.reduction.is_none());
 }

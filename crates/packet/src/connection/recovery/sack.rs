@@ -63,7 +63,7 @@ impl Sack {
             self.top = [first, second, packet];
         }
         let below = self.top[2];
-        let from = self.lost_below.max(control.receiver.told());
+        let from = self.lost_below.max(control.receiver.last_ack_sent());
         if below > from {
             let found = control.receiver.count_missing(from, below);
             control.scoreboard.lost += found;
@@ -98,7 +98,7 @@ impl Sack {
         if !control.scoreboard.has_hole() {
             return None;
         }
-        let from = self.repaired_below.max(control.receiver.told());
+        let from = self.repaired_below.max(control.receiver.last_ack_sent());
         control.receiver.next_missing(from, self.lost_below)
     }
 
@@ -110,12 +110,12 @@ impl Sack {
 
     /// NextSeg rule 3: without new data, a packet below the highest arrival although it does not
     /// count as lost yet.
-    fn repair_suspect(&mut self, control: &mut ControlBlock) -> Option<Transmission> {
-        let beyond = control.scoreboard.sacked > 0;
-        if control.sender.state != LossState::Recovery || !beyond {
+    fn retransmit_suspect(&mut self, control: &mut ControlBlock) -> Option<Transmission> {
+        let has_sacked = control.scoreboard.sacked > 0;
+        if control.sender.state != LossState::Recovery || !has_sacked {
             return None;
         }
-        let from = self.lost_below.max(control.receiver.told());
+        let from = self.lost_below.max(control.receiver.last_ack_sent());
         let hole = control.receiver.next_missing(from, self.top[0])?;
         control.scoreboard.lost += 1;
         self.lost_below = hole + 1;
@@ -137,8 +137,8 @@ impl Algorithm for Sack {
             .for_each(|packet| self.settle(control, packet));
         control.advance(ack);
         let cumulative = control.sender.unacknowledged;
-        let beyond = ack.arrivals().filter(|packet| *packet >= cumulative);
-        beyond.for_each(|packet| self.on_arrival_beyond(control, packet));
+        let sacked = ack.arrivals().filter(|packet| *packet >= cumulative);
+        sacked.for_each(|packet| self.on_arrival_beyond(control, packet));
         match control.sender.state {
             LossState::Open if control.scoreboard.lost > 0 => Self::enter_recovery(control, now),
             LossState::Open => control.sender.grow(acked, limited, now),
@@ -149,7 +149,7 @@ impl Algorithm for Sack {
                 Self::end_at_recovery_point(control, now);
             }
         }
-        if control.sender.state == LossState::Recovery && control.ledger.is_some() {
+        if control.sender.state == LossState::Recovery && control.sent_packets.is_some() {
             let found = control.sender.totals.losses - losses;
             control.reduce(ack.arrived(), SafeAck::of(acked, found));
         }
@@ -158,13 +158,13 @@ impl Algorithm for Sack {
     /// Every packet that no acknowledgment has reported is lost.
     fn on_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
         let (sender, board) = (&mut control.sender, &mut control.scoreboard);
-        let told = control.receiver.told();
+        let lowest = control.receiver.last_ack_sent();
         let known = board.lost - board.repairing;
-        board.lost = control.receiver.count_missing(told, sender.next);
+        board.lost = control.receiver.count_missing(lowest, sender.next);
         board.repairing = 0;
         sender.totals.losses += board.lost - known;
         self.lost_below = sender.next;
-        self.repaired_below = told;
+        self.repaired_below = lowest;
     }
 
     fn on_doubtful_timeout(&mut self, control: &mut ControlBlock, _now: Time) {
@@ -177,14 +177,14 @@ impl Algorithm for Sack {
     }
 
     fn on_genuine_timeout(&mut self, control: &mut ControlBlock, genuine: Genuine, _now: Time) {
-        let told = control.receiver.told();
+        let lowest = control.receiver.last_ack_sent();
         let board = &mut control.scoreboard;
         let known = board.lost;
         self.lost_below = self.lost_below.max(genuine.end);
-        board.lost = control.receiver.count_missing(told, self.lost_below);
+        board.lost = control.receiver.count_missing(lowest, self.lost_below);
         board.repairing = u64::from(genuine.repeated);
         control.sender.totals.losses += board.lost.saturating_sub(known);
-        self.repaired_below = told + u64::from(genuine.repeated);
+        self.repaired_below = lowest + u64::from(genuine.repeated);
     }
 
     fn repeat_first(&mut self, control: &mut ControlBlock, packet: u64) -> Transmission {
@@ -210,6 +210,6 @@ impl Algorithm for Sack {
             return None;
         }
         let another = control.sender.send_another(now);
-        another.or_else(|| self.repair_suspect(control))
+        another.or_else(|| self.retransmit_suspect(control))
     }
 }

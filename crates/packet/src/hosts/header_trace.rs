@@ -1,4 +1,4 @@
-//! The headers of packets, if they are recorded: hosts write them into a trail ([`crate::trail`]),
+//! The headers of packets, if they are recorded: hosts write them into a trail ([`crate::tcp_options`]),
 //! and the recorder gets each acknowledgment that reaches its sender.
 
 use forebay_scenario::HeaderRecord;
@@ -12,7 +12,7 @@ use crate::connection::Reception;
 impl SimulatedHosts<'_> {
     /// A delivery to a remote receiver, or to a receiver whose connection has a trail.
     #[inline(never)]
-    pub(super) fn receive_specially(
+    pub(super) fn receive_slow_path(
         &mut self,
         event: Event,
         network: &mut Network,
@@ -21,7 +21,7 @@ impl SimulatedHosts<'_> {
         let turn = Turn::of(event);
         let ends = &mut self.flows[turn.flow].ends;
         if ends.receiver.is_some() {
-            self.receive_apart(event, network, timeline);
+            self.receive_remote(event, network, timeline);
             return None;
         }
         let packet = ends.connection.full_number(event.packet());
@@ -35,7 +35,7 @@ impl SimulatedHosts<'_> {
         };
         match answer {
             Reception::Acknowledged => {
-                self.tell(turn, timeline);
+                self.record_ack(turn, timeline);
                 return self.send_allowed(turn, network, timeline);
             }
             Reception::Delayed => {
@@ -49,7 +49,7 @@ impl SimulatedHosts<'_> {
 
     /// Hands a packet to the network, and keeps what it says.
     #[inline(never)]
-    pub(super) fn transmit_told(
+    pub(super) fn transmit_recorded(
         &mut self,
         Sent { turn, number }: Sent,
         network: &mut Network,
@@ -66,30 +66,35 @@ impl SimulatedHosts<'_> {
     }
 
     /// An acknowledgment of all that has arrived has just reached its sender, over a constant delay.
-    pub(super) fn tell(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
+    pub(super) fn record_ack(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
         let ends = &mut self.flows[turn.flow].ends;
-        let Some((identity, said)) = ends.note_answer(turn.now) else {
+        let Some((identity, fields)) = ends.note_ack(turn.now) else {
             return;
         };
-        debug_assert_eq!(identity.number, ends.connection.awaited());
-        if let Some(trail) = &mut ends.trail {
-            trail.hear(&said);
+        debug_assert_eq!(identity.number, ends.connection.rcv_nxt());
+        if let Some(tcp_options) = &mut ends.tcp_options {
+            tcp_options.read_ack(&fields);
         }
-        self.record(turn, (identity, HeaderRecord::Said(said)), timeline);
+        self.record(turn, (identity, HeaderRecord::Simulated(fields)), timeline);
     }
 
     /// The acknowledgment with this number reaches its sender, over links.
-    pub(super) fn tell_from_links(&mut self, turn: Turn, number: u32, timeline: &mut Timeline<'_>) {
+    pub(super) fn record_ack_over_links(
+        &mut self,
+        turn: Turn,
+        number: u32,
+        timeline: &mut Timeline<'_>,
+    ) {
         let ends = &mut self.flows[turn.flow].ends;
         let identity = ends.identify(number, Direction::Acknowledgment);
-        let Some(trail) = &mut ends.trail else {
+        let Some(tcp_options) = &mut ends.tcp_options else {
             return;
         };
-        let said = trail.take_answer(number);
-        if let Some(said) = &said {
-            trail.hear(said);
+        let fields = tcp_options.take_ack_fields(number);
+        if let Some(fields) = &fields {
+            tcp_options.read_ack(fields);
         }
-        let header = said.map_or(HeaderRecord::Plain, HeaderRecord::Said);
+        let header = fields.map_or(HeaderRecord::Plain, HeaderRecord::Simulated);
         self.record(turn, (identity, header), timeline);
     }
 

@@ -5,19 +5,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forebay_scenario::{MAX_BLOCKS, SaidRecord};
+use forebay_scenario::{HeaderFields, MAX_BLOCKS};
 use forebay_units::Time;
 
 /// The headers that both ends of a connection have sent, and those that are still on their way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trail {
+pub(crate) struct TcpOptions {
     // --- The sender ---
     /// Data packets that have neither arrived nor been lost, by their numbers and by the counts of
     /// all transmissions.
     data: BTreeMap<(u64, u64), Sent>,
     transmissions: u64,
     /// The newest timestamp that it has had from the receiver.
-    heard: Option<u32>,
+    ts_recent_sender: Option<u32>,
     /// The packet behind the last one, where the connection ends with that.
     end: Option<u64>,
 
@@ -30,7 +30,7 @@ pub(crate) struct Trail {
     first: u64,
     arrivals: Arrivals,
     /// Acknowledgments that cross links and have neither arrived nor been lost, by their numbers.
-    answers: HashMap<u32, SaidRecord>,
+    ack_fields: HashMap<u32, HeaderFields>,
 }
 
 /// A transmission of a data packet.
@@ -42,12 +42,12 @@ struct Sent {
     seen: bool,
 }
 
-impl Trail {
+impl TcpOptions {
     /// A connection begins. Its packets are numbered from `first` on, and it ends before packet
     /// `end`, if it ends. Headers of an earlier connection may still be on their way.
     pub(crate) fn begin(&mut self, first: u64, end: Option<u64>) {
         (self.first, self.end, self.acknowledged) = (first, end, first);
-        (self.heard, self.recent) = (None, None);
+        (self.ts_recent_sender, self.recent) = (None, None);
         self.arrivals = Arrivals::new(first);
     }
 
@@ -57,7 +57,7 @@ impl Trail {
     pub(crate) fn send(&mut self, packet: u64, now: Time) {
         let sent = Sent {
             timestamp: milliseconds(now),
-            echo: self.heard,
+            echo: self.ts_recent_sender,
             seen: false,
         };
         self.transmissions += 1;
@@ -66,15 +66,15 @@ impl Trail {
 
     /// The header of a packet that comes to the target link: that of the first transmission that
     /// has not come there yet.
-    pub(crate) fn at_link(&mut self, packet: u64) -> Option<SaidRecord> {
+    pub(crate) fn at_link(&mut self, packet: u64) -> Option<HeaderFields> {
         let mut transmissions = self.data.range_mut((packet, 0)..=(packet, u64::MAX));
         let (_, sent) = transmissions.find(|(_, sent)| !sent.seen)?;
         sent.seen = true;
-        Some(SaidRecord {
+        Some(HeaderFields {
             timestamp: sent.timestamp,
             echo: sent.echo,
             finishes: self.end == Some(packet + 1),
-            ..SaidRecord::default()
+            ..HeaderFields::default()
         })
     }
 
@@ -111,14 +111,14 @@ impl Trail {
     // --- Acknowledgments ---
 
     /// The receiver acknowledges what has arrived, with a selective acknowledgment of the rest or without.
-    pub(crate) fn acknowledge(&mut self, now: Time, selects: Selects) -> SaidRecord {
+    pub(crate) fn acknowledge(&mut self, now: Time, selects: Selects) -> HeaderFields {
         let blocks = match selects {
             Selects::Blocks => self.arrivals.blocks(),
             Selects::Nothing => [(0, 0); MAX_BLOCKS],
         };
         self.arrivals.repeated = None;
-        self.acknowledged = self.arrivals.awaited;
-        SaidRecord {
+        self.acknowledged = self.arrivals.rcv_nxt;
+        HeaderFields {
             timestamp: milliseconds(now),
             echo: self.recent,
             blocks,
@@ -127,28 +127,28 @@ impl Trail {
     }
 
     /// An acknowledgment reaches the sender.
-    pub(crate) fn hear(&mut self, said: &SaidRecord) {
-        self.heard = self.heard.max(Some(said.timestamp));
+    pub(crate) fn read_ack(&mut self, fields: &HeaderFields) {
+        self.ts_recent_sender = self.ts_recent_sender.max(Some(fields.timestamp));
     }
 
     /// The packet that has arrived last, and the next one that is awaited.
     pub(crate) fn latest(&self) -> (u64, u64) {
-        (self.arrivals.latest, self.arrivals.awaited)
+        (self.arrivals.latest, self.arrivals.rcv_nxt)
     }
 
     /// An acknowledgment with this number sets out over links.
-    pub(crate) fn set_out(&mut self, number: u32, said: SaidRecord) {
-        self.answers.insert(number, said);
+    pub(crate) fn set_out(&mut self, number: u32, fields: HeaderFields) {
+        self.ack_fields.insert(number, fields);
     }
 
     /// The header of this acknowledgment.
-    pub(crate) fn answer(&self, number: u32) -> Option<SaidRecord> {
-        self.answers.get(&number).copied()
+    pub(crate) fn answer(&self, number: u32) -> Option<HeaderFields> {
+        self.ack_fields.get(&number).copied()
     }
 
     /// It has reached the sender, or was lost.
-    pub(crate) fn take_answer(&mut self, number: u32) -> Option<SaidRecord> {
-        self.answers.remove(&number)
+    pub(crate) fn take_ack_fields(&mut self, number: u32) -> Option<HeaderFields> {
+        self.ack_fields.remove(&number)
     }
 }
 
@@ -163,10 +163,10 @@ pub(crate) enum Selects {
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
     /// The next packet in order.
-    awaited: u64,
+    rcv_nxt: u64,
     /// Those beyond it, in blocks from a packet up to another that has not arrived; the one that changed last is
     /// the first (RFC 2018 section 4).
-    beyond: Vec<(u64, u64)>,
+    sack_blocks: Vec<(u64, u64)>,
     /// The end of the furthest block.
     furthest: u64,
     latest: u64,
@@ -178,7 +178,7 @@ impl Arrivals {
     /// Nothing has arrived, and `first` is awaited.
     fn new(first: u64) -> Self {
         Self {
-            awaited: first,
+            rcv_nxt: first,
             furthest: first,
             ..Self::default()
         }
@@ -187,15 +187,15 @@ impl Arrivals {
     /// A packet arrives.
     fn add(&mut self, packet: u64) {
         self.latest = packet;
-        if packet < self.awaited {
+        if packet < self.rcv_nxt {
             self.repeated = Some(packet);
             return;
         }
         let block = self.join(packet);
-        if block.0 <= self.awaited {
-            self.awaited = block.1;
+        if block.0 <= self.rcv_nxt {
+            self.rcv_nxt = block.1;
         } else {
-            self.beyond.insert(0, block);
+            self.sack_blocks.insert(0, block);
         }
         self.furthest = self.furthest.max(block.1);
     }
@@ -209,10 +209,10 @@ impl Arrivals {
         // At most one ends here and one begins here.
         for _ in 0..2 {
             let touches = |block: &(u64, u64)| block.0 <= joined.1 && joined.0 <= block.1;
-            let Some(at) = self.beyond.iter().position(touches) else {
+            let Some(at) = self.sack_blocks.iter().position(touches) else {
                 break;
             };
-            let block = self.beyond.remove(at);
+            let block = self.sack_blocks.remove(at);
             if (block.0..block.1).contains(&packet) {
                 self.repeated = Some(packet);
             }
@@ -224,9 +224,9 @@ impl Arrivals {
     /// The blocks of a selective acknowledgment: the low bits of the numbers.
     fn blocks(&self) -> [(u32, u32); MAX_BLOCKS] {
         let repeated = self.repeated.map(|packet| (packet, packet + 1));
-        let mut told = repeated.into_iter().chain(self.beyond.iter().copied());
+        let mut blocks = repeated.into_iter().chain(self.sack_blocks.iter().copied());
         std::array::from_fn(|_| {
-            let block = told.next();
+            let block = blocks.next();
             block.map_or((0, 0), |(from, to)| (from as u32, to as u32))
         })
     }
@@ -247,28 +247,28 @@ mod tests {
         Time::from_millis(time)
     }
 
-    fn trail(first: u64) -> Trail {
-        let mut trail = Trail::default();
-        trail.begin(first, None);
-        trail
+    fn tcp_options(first: u64) -> TcpOptions {
+        let mut tcp_options = TcpOptions::default();
+        tcp_options.begin(first, None);
+        tcp_options
     }
 
-    fn echo(trail: &mut Trail) -> Option<u32> {
-        trail.acknowledge(ms(999), Selects::Blocks).echo
+    fn echo(tcp_options: &mut TcpOptions) -> Option<u32> {
+        tcp_options.acknowledge(ms(999), Selects::Blocks).echo
     }
 
     /// The examples of RFC 7323 section 4.3: segments A to E with timestamps 1 to 5.
     #[test]
     fn what_is_echoed_is_as_of_the_rfc() {
         // (A): in order, all with one acknowledgment.
-        let mut all = trail(1);
+        let mut all = tcp_options(1);
         for packet in 1..=3 {
             all.send(packet, ms(packet));
             all.arrive(packet);
         }
         assert_eq!(echo(&mut all), Some(1));
         // (B) and (C): A, C, B, E, D arrive, each acknowledged at once.
-        let mut hole = trail(1);
+        let mut hole = tcp_options(1);
         for packet in 1..=5 {
             hole.send(packet, ms(packet));
         }
@@ -281,75 +281,83 @@ mod tests {
 
     #[test]
     fn each_transmission_says_its_own_time() {
-        let mut trail = trail(1);
-        trail.send(1, ms(10));
-        trail.hear(&SaidRecord {
+        let mut tcp_options = tcp_options(1);
+        tcp_options.send(1, ms(10));
+        tcp_options.read_ack(&HeaderFields {
             timestamp: 77,
-            ..SaidRecord::default()
+            ..HeaderFields::default()
         });
-        trail.send(1, ms(250));
+        tcp_options.send(1, ms(250));
         let seen: Vec<_> = (0..3)
-            .map(|_| trail.at_link(1).map(|said| (said.timestamp, said.echo)))
+            .map(|_| {
+                tcp_options
+                    .at_link(1)
+                    .map(|fields| (fields.timestamp, fields.echo))
+            })
             .collect();
         assert_eq!(seen, [Some((10, None)), Some((250, Some(77))), None]);
-        trail.lose(1);
-        trail.arrive(1);
-        assert_eq!(echo(&mut trail), Some(250), "the one that was not lost");
-        assert_eq!(trail.data.len(), 0);
+        tcp_options.lose(1);
+        tcp_options.arrive(1);
+        assert_eq!(
+            echo(&mut tcp_options),
+            Some(250),
+            "the one that was not lost"
+        );
+        assert_eq!(tcp_options.data.len(), 0);
     }
 
     #[test]
     fn a_connection_knows_nothing_of_the_one_before() {
-        let mut trail = trail(1);
+        let mut tcp_options = tcp_options(1);
         for packet in [1, 2, 4] {
-            trail.send(packet, ms(packet));
+            tcp_options.send(packet, ms(packet));
         }
-        trail.arrive(1);
-        trail.arrive(4);
-        let said = trail.acknowledge(ms(5), Selects::Blocks);
-        trail.hear(&said);
-        trail.begin(10, Some(12));
+        tcp_options.arrive(1);
+        tcp_options.arrive(4);
+        let fields = tcp_options.acknowledge(ms(5), Selects::Blocks);
+        tcp_options.read_ack(&fields);
+        tcp_options.begin(10, Some(12));
         // One of the earlier is late.
-        trail.arrive(2);
-        trail.send(10, ms(20));
-        trail.send(11, ms(20));
-        let said = trail.at_link(10).unwrap();
-        assert_eq!((said.echo, said.finishes), (None, false));
-        assert!(trail.at_link(11).unwrap().finishes);
-        trail.arrive(10);
-        let said = trail.acknowledge(ms(21), Selects::Blocks);
-        assert_eq!(said.blocks, [(0, 0); MAX_BLOCKS]);
-        assert_eq!((said.echo, said.finishes), (Some(20), false));
-        trail.arrive(11);
-        assert!(trail.acknowledge(ms(22), Selects::Blocks).finishes);
+        tcp_options.arrive(2);
+        tcp_options.send(10, ms(20));
+        tcp_options.send(11, ms(20));
+        let fields = tcp_options.at_link(10).unwrap();
+        assert_eq!((fields.echo, fields.finishes), (None, false));
+        assert!(tcp_options.at_link(11).unwrap().finishes);
+        tcp_options.arrive(10);
+        let fields = tcp_options.acknowledge(ms(21), Selects::Blocks);
+        assert_eq!(fields.blocks, [(0, 0); MAX_BLOCKS]);
+        assert_eq!((fields.echo, fields.finishes), (Some(20), false));
+        tcp_options.arrive(11);
+        assert!(tcp_options.acknowledge(ms(22), Selects::Blocks).finishes);
     }
 
     #[test]
     fn without_selective_acknowledgments_no_blocks_are_told() {
-        let mut trail = trail(1);
-        trail.arrive(5);
+        let mut tcp_options = tcp_options(1);
+        tcp_options.arrive(5);
         assert_eq!(
-            trail.acknowledge(ms(1), Selects::Nothing).blocks,
+            tcp_options.acknowledge(ms(1), Selects::Nothing).blocks,
             [(0, 0); MAX_BLOCKS]
         );
         assert_eq!(
-            trail.acknowledge(ms(1), Selects::Blocks).blocks,
+            tcp_options.acknowledge(ms(1), Selects::Blocks).blocks,
             [(5, 6), (0, 0), (0, 0)]
         );
     }
 
     #[test]
     fn what_arrives_twice_is_told_first_and_once() {
-        let mut trail = trail(1);
+        let mut tcp_options = tcp_options(1);
         for packet in [1, 3, 5, 3] {
-            trail.arrive(packet);
+            tcp_options.arrive(packet);
         }
-        let mut told = || trail.acknowledge(ms(1), Selects::Blocks).blocks;
-        assert_eq!(told(), [(3, 4), (3, 4), (5, 6)]);
-        assert_eq!(told(), [(3, 4), (5, 6), (0, 0)]);
-        trail.arrive(1);
-        let mut told = || trail.acknowledge(ms(1), Selects::Blocks).blocks;
-        assert_eq!(told(), [(1, 2), (3, 4), (5, 6)]);
+        let mut blocks = || tcp_options.acknowledge(ms(1), Selects::Blocks).blocks;
+        assert_eq!(blocks(), [(3, 4), (3, 4), (5, 6)]);
+        assert_eq!(blocks(), [(3, 4), (5, 6), (0, 0)]);
+        tcp_options.arrive(1);
+        let mut blocks = || tcp_options.acknowledge(ms(1), Selects::Blocks).blocks;
+        assert_eq!(blocks(), [(1, 2), (3, 4), (5, 6)]);
     }
 
     proptest! {
@@ -363,15 +371,15 @@ mod tests {
                 arrivals.repeated = None;
                 arrivals.add(packet);
                 prop_assert_eq!(arrivals.repeated, (!fresh).then_some(packet));
-                let awaited = (1..=60).find(|p| !set.contains(p)).unwrap();
-                prop_assert_eq!(arrivals.awaited, awaited);
-                let starts = set.iter().filter(|&&p| p > awaited && !set.contains(&(p - 1)));
+                let rcv_nxt = (1..=60).find(|p| !set.contains(p)).unwrap();
+                prop_assert_eq!(arrivals.rcv_nxt, rcv_nxt);
+                let starts = set.iter().filter(|&&p| p > rcv_nxt && !set.contains(&(p - 1)));
                 let runs = starts.map(|&from| (from, (from..=60).find(|p| !set.contains(p)).unwrap()));
-                let mut found = arrivals.beyond.clone();
+                let mut found = arrivals.sack_blocks.clone();
                 found.sort_unstable();
                 prop_assert_eq!(found, runs.collect::<Vec<_>>());
-                if packet > awaited {
-                    let (from, to) = arrivals.beyond[0];
+                if packet > rcv_nxt {
+                    let (from, to) = arrivals.sack_blocks[0];
                     prop_assert!((from..to).contains(&packet));
                 }
             }

@@ -54,8 +54,8 @@ impl Connection {
     }
 
     /// The next packet in order at its receiver.
-    pub(crate) fn awaited(&self) -> u64 {
-        self.control.receiver.expected()
+    pub(crate) fn rcv_nxt(&self) -> u64 {
+        self.control.receiver.rcv_nxt()
     }
 
     /// Whether that acknowledges selectively.
@@ -75,7 +75,7 @@ impl Connection {
 
     /// Data packets delivered in order, over all transfers.
     pub(crate) fn delivered(&self) -> u64 {
-        self.control.receiver.expected() - self.control.sender.totals.handshakes
+        self.control.receiver.rcv_nxt() - self.control.sender.totals.handshakes
     }
 
     /// Packets sent again, over all transfers.

@@ -13,7 +13,7 @@ use forebay_units::{Bytes, Time};
 use crate::ends::SimulatedFlow;
 
 /// The memory of the packet engine.
-pub(crate) struct Kept;
+pub(crate) struct PacketMemory;
 
 /// A list that doubles as it grows has half as many places again as values, on the average, and while it is copied
 /// half of them once more.
@@ -41,7 +41,7 @@ const BLOCK: f64 = 128.0;
 /// Bytes of a histogram for each doubling between its smallest and its largest number: 128 bins.
 const OCTAVE: f64 = 1024.0;
 
-impl Footprint for Kept {
+impl Footprint for PacketMemory {
     /// Samples of the report, the calendar's wheels, and what a scenario is set up with.
     fn run(&self, scenario: &Scenario) -> f64 {
         256e3 + wheels(scenario)
@@ -111,14 +111,14 @@ impl Footprint for Kept {
 
     fn outstanding(&self, group: &FlowGroup) -> f64 {
         let sent = match noted(group) {
-            Noted::Nothing => 1.0,
-            Noted::Times => 16.0,
-            Noted::Rates => 64.0,
+            PacketRecords::Nothing => 1.0,
+            PacketRecords::Times => 16.0,
+            PacketRecords::Rates => 64.0,
         };
-        let announced = if group.reverse.is_empty() { 0.0 } else { 16.0 };
+        let unreported = if group.reverse.is_empty() { 0.0 } else { 16.0 };
         // One ring at a time is copied to one of twice the size.
         let copied = 1.0 + 0.5 / (group.count as f64).max(1.0);
-        RING * copied * (sent + announced)
+        RING * copied * (sent + unreported)
     }
 }
 
@@ -126,35 +126,38 @@ impl Footprint for Kept {
 /// allowed memory has room. The lifetime of open-loop transfers is unknown beforehand.
 pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<Bytes>) -> usize {
     let allowed = allowed.unwrap_or(DEFAULT_MEMORY).get() as f64;
-    let told: f64 = needs.iter().map(|need| need.bytes).sum();
-    let each = scenario.flows().iter().map(|group| Kept.flow(group));
-    let more = (MARGIN * allowed - told).max(0.0) / each.fold(1.0, f64::max);
+    let estimated: f64 = needs.iter().map(|need| need.bytes).sum();
+    let each = scenario
+        .flows()
+        .iter()
+        .map(|group| PacketMemory.flow(group));
+    let more = (MARGIN * allowed - estimated).max(0.0) / each.fold(1.0, f64::max);
     (scenario.most_alive() + more) as usize
 }
 
 /// The sender's records of each packet in flight.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Noted {
+enum PacketRecords {
     Nothing,
     Times,
     Rates,
 }
 
-fn noted(group: &FlowGroup) -> Noted {
+fn noted(group: &FlowGroup) -> PacketRecords {
     let needs = controller_needs(group);
     let stack = &group.stack;
     let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
     if needs.samples == Samples::Rates {
-        Noted::Rates
+        PacketRecords::Rates
     } else if needs != Needs::default()
         || by_records
         || stack.timestamps
         || stack.pacing
         || stack.reduction() != Reduction::AtOnce
     {
-        Noted::Times
+        PacketRecords::Times
     } else {
-        Noted::Nothing
+        PacketRecords::Nothing
     }
 }
 
@@ -163,9 +166,9 @@ fn noted(group: &FlowGroup) -> Noted {
 /// its figures in the report.
 fn boxed(group: &FlowGroup) -> f64 {
     let notes = match noted(group) {
-        Noted::Nothing => 0.0,
-        Noted::Times => 1024.0,
-        Noted::Rates => 4096.0,
+        PacketRecords::Nothing => 0.0,
+        PacketRecords::Times => 1024.0,
+        PacketRecords::Rates => 4096.0,
     };
     512.0 + notes
 }

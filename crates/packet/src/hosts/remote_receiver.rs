@@ -3,12 +3,12 @@
 use forebay_simulation::{Completed, Event, Mark, Network, Timeline, Turn};
 
 use super::{SimulatedHosts, most_merged_of};
-use crate::connection::{Held, Reply};
+use crate::connection::{AckDecision, PendingPacket};
 use crate::ends::{SimulatedEnds, SimulatedFlow};
 
 impl SimulatedHosts<'_> {
     /// A data packet reaches such a receiver.
-    pub(super) fn receive_apart(
+    pub(super) fn receive_remote(
         &mut self,
         event: Event,
         network: &mut Network,
@@ -36,12 +36,12 @@ impl SimulatedHosts<'_> {
         );
         let opens = connection.is_syn(packet);
         if receiver.gathers() && !opens {
-            receiver.gather(Held { arrival, marked });
+            receiver.gather(PendingPacket { arrival, marked });
             let due = receiver.acknowledgment_due();
             flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
             return;
         }
-        let waits = receiver.receive(Held { arrival, marked }) == Reply::Later;
+        let waits = receiver.receive(PendingPacket { arrival, marked }) == AckDecision::Delayed;
         flow.ends.note_arrivals([packet]);
         if !waits || opens {
             self.acknowledge(turn, network, timeline);
@@ -53,7 +53,7 @@ impl SimulatedHosts<'_> {
     }
 
     /// Such a receiver's timer for delayed acknowledgments expires.
-    pub(super) fn expire_apart(
+    pub(super) fn expire_remote(
         &mut self,
         turn: Turn,
         network: &mut Network,
@@ -69,7 +69,7 @@ impl SimulatedHosts<'_> {
             ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
             let receiver = ends.receiver.as_mut();
             let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
-            if reply.is_some_and(|reply| reply != Reply::Later) {
+            if reply.is_some_and(|reply| reply != AckDecision::Delayed) {
                 self.acknowledge(turn, network, timeline);
             }
         }
@@ -94,10 +94,10 @@ impl SimulatedHosts<'_> {
             return;
         };
         let (flow, number) = (receiver.acks(), receiver.set_out());
-        if ends.trail.is_some() {
-            let awaited = receiver.awaited();
-            let told = ends.note_answer_on_links(number, turn.now);
-            debug_assert_eq!(told, Some(awaited));
+        if ends.tcp_options.is_some() {
+            let rcv_nxt = receiver.rcv_nxt();
+            let number_sent = ends.note_ack_over_links(number, turn.now);
+            debug_assert_eq!(number_sent, Some(rcv_nxt));
         }
         let packet = self.flows.set_out(flow, number, turn.now);
         network.offer(packet, &mut self.flows, timeline);
@@ -113,8 +113,8 @@ impl SimulatedHosts<'_> {
     ) -> Completed {
         let (now, number) = (event.time, event.packet());
         let flow = self.flows[event.flow().unresponsive()].acks_of?;
-        if self.flows[flow].ends.trail.is_some() {
-            self.tell_from_links(Turn { flow, now }, number, timeline);
+        if self.flows[flow].ends.tcp_options.is_some() {
+            self.record_ack_over_links(Turn { flow, now }, number, timeline);
         }
         let SimulatedEnds {
             connection,

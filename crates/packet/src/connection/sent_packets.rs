@@ -54,7 +54,7 @@ pub(super) struct Arrivals {
 pub(super) struct Departure {
     pub(super) packet: u64,
     /// Whether it was sent before.
-    pub(super) again: bool,
+    pub(super) is_retransmission: bool,
     /// The lowest packet not acknowledged.
     pub(super) from: u64,
     /// Whether nothing was in flight.
@@ -78,7 +78,7 @@ pub(super) struct Setup<'a> {
 
 /// The records of one sender.
 #[derive(Clone, Debug)]
-pub(super) struct Ledger {
+pub(super) struct SentPackets {
     pub(super) needs: Needs,
     pub(super) sent: Ring<Sent>,
     rates: Option<RateSampler>,
@@ -91,10 +91,10 @@ pub(super) struct Ledger {
     /// Packets that have arrived in this transfer.
     pub(super) delivered: u64,
     /// Losses that were reported to the controller, of all ever found.
-    reported: u64,
+    flow_stats: u64,
 }
 
-impl Ledger {
+impl SentPackets {
     /// A ledger for those who want one.
     pub(super) fn new(setup: &Setup<'_>) -> Option<Box<Self>> {
         let &Setup {
@@ -118,7 +118,7 @@ impl Ledger {
                 always_paced: stack.pacing,
                 offload: (stack.offload && stack.recovery == Recovery::Rack).then(offload),
                 delivered: 0,
-                reported: losses,
+                flow_stats: losses,
             })
         })
     }
@@ -127,19 +127,19 @@ impl Ledger {
     pub(super) fn on_send(&mut self, departure: &Departure, now: Time) {
         let &Departure {
             packet,
-            again,
+            is_retransmission,
             from,
             idle,
             in_flight,
             losses,
         } = departure;
-        self.sent.reserve(from, packet, !again);
+        self.sent.reserve(from, packet, !is_retransmission);
         let sent = self.sent.get_mut(packet);
         *sent = Sent {
             time: now,
-            repeated: again,
-            lost: again && sent.lost,
-            repaired: again && sent.lost,
+            repeated: is_retransmission,
+            lost: is_retransmission && sent.lost,
+            repaired: is_retransmission && sent.lost,
             pushed: false,
         };
         if let Some(rates) = &mut self.rates {
@@ -151,22 +151,22 @@ impl Ledger {
                 losses,
                 in_flight,
             };
-            rates.on_send(packet, from, again, counts);
+            rates.on_send(packet, from, is_retransmission, counts);
         }
         if let Some(reduction) = &mut self.reduction {
             reduction.on_send();
         }
         self.pacer.on_send(now);
         if let Some(offload) = &mut self.offload {
-            let ends = offload.on_send(now, again);
+            let ends = offload.on_send(now, is_retransmission);
             self.sent.get_mut(packet).pushed = ends;
         }
     }
 
     /// Nothing is left to send although the window would allow it.
-    pub(super) fn starve(&mut self, in_flight: u64) {
+    pub(super) fn mark_app_limited(&mut self, in_flight: u64) {
         if let Some(rates) = &mut self.rates {
-            rates.starve(self.delivered, in_flight);
+            rates.mark_app_limited(self.delivered, in_flight);
         }
     }
 
@@ -208,7 +208,7 @@ impl Ledger {
     /// Losses found since the last report to the controller, by acknowledgments or a reordering
     /// timer. `losses` is the number of all losses ever found.
     pub(super) fn report(&mut self, losses: u64) -> u64 {
-        losses - std::mem::replace(&mut self.reported, losses)
+        losses - std::mem::replace(&mut self.flow_stats, losses)
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_who_asks_has_a_ledger() {
-        let kept = |stack: &Stack| Ledger::new(&setup(Needs::default(), stack)).is_some();
+        let kept = |stack: &Stack| SentPackets::new(&setup(Needs::default(), stack)).is_some();
         assert!(!kept(&Stack::RFC));
         for recovery in [Recovery::Fack, Recovery::Rack] {
             assert!(kept(&Stack {
@@ -255,7 +255,7 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        assert!(Ledger::new(&setup(needs, &Stack::RFC)).is_some());
+        assert!(SentPackets::new(&setup(needs, &Stack::RFC)).is_some());
     }
 
     #[test]
@@ -264,27 +264,29 @@ mod tests {
             samples: Samples::RoundTrips,
             ..Needs::default()
         };
-        let mut ledger = Ledger::new(&setup(needs, &Stack::RFC)).unwrap();
+        let mut sent_packets = SentPackets::new(&setup(needs, &Stack::RFC)).unwrap();
         let mut at = 0;
-        for (packet, again) in [(1, false), (2, false), (3, false), (1, true), (3, true)] {
+        for (packet, is_retransmission) in
+            [(1, false), (2, false), (3, false), (1, true), (3, true)]
+        {
             at += 10;
             let departure = Departure {
                 packet,
-                again,
+                is_retransmission,
                 from: 1,
                 idle: false,
                 in_flight: 0,
                 losses: 3,
             };
-            ledger.on_send(&departure, Time::from_millis(at));
+            sent_packets.on_send(&departure, Time::from_millis(at));
         }
         let mut times = SendTimes::default();
         for packet in 1..=3 {
-            ledger.on_arrival(packet, &mut times, Time::from_millis(100));
+            sent_packets.on_arrival(packet, &mut times, Time::from_millis(100));
         }
         let only = Some(Time::from_millis(20));
         assert_eq!((times.first, times.last), (only, only));
-        assert_eq!(ledger.delivered, 3);
-        assert_eq!((ledger.report(5), ledger.report(5)), (2, 0));
+        assert_eq!(sent_packets.delivered, 3);
+        assert_eq!((sent_packets.report(5), sent_packets.report(5)), (2, 0));
     }
 }

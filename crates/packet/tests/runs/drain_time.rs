@@ -128,10 +128,10 @@ fn each_link_has_its_own() {
 }
 
 /// Everything that a report says but of which scenario and at what cost.
-fn said(mut report: Report) -> String {
+fn text_of(mut report: Report) -> String {
     report.scenario_sha256 = String::new();
     report.buffer = BufferReport::default();
-    steps::said(report)
+    steps::text_of(report)
 }
 
 /// On a link of one rate a limit in time is drop-tail's of as many bytes.
@@ -142,7 +142,7 @@ fn a_limit_in_time_is_one_in_bytes_where_the_rate_stays() {
         let bytes = run_with(&mixed, &[format!("link.buffer={limit}")]);
         let queue = format!("link.queue={{ kind = \"delay_limit\", limit = \"{limit}\" }}");
         let time = run_with(&mixed, &["link.buffer=10MB", &queue]);
-        assert_eq!(said(time), said(bytes), "{limit}");
+        assert_eq!(text_of(time), text_of(bytes), "{limit}");
     }
 }
 

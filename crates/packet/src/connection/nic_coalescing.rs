@@ -26,7 +26,7 @@ pub(crate) struct Arrival {
 
 /// A packet on the card.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct PendingPacket {
     pub(crate) arrival: Arrival,
     /// Whether it carries a mark of congestion.
     pub(crate) marked: bool,
@@ -41,12 +41,12 @@ pub(crate) fn most_merged(packet: u64, header: u64) -> usize {
 
 /// How late hosts deal with what arrives: a time up to the longest, drawn uniformly.
 #[derive(Clone, Debug)]
-pub(crate) struct Lateness {
+pub(crate) struct HostDelay {
     longest: Time,
     random: Stream,
 }
 
-impl Lateness {
+impl HostDelay {
     /// Up to so late, where hosts are late at all.
     pub(crate) fn new(longest: Time, random: StreamKey) -> Option<Self> {
         (longest > Time::ZERO).then(|| Self {
@@ -62,33 +62,33 @@ impl Lateness {
 
 /// The packets on a card.
 #[derive(Clone, Debug)]
-pub(super) struct Card {
+pub(super) struct ReceiveOffload {
     /// From one interrupt to the next while packets come.
     gathers: Time,
     /// Delay from the interrupt to its processing.
-    pub(super) lateness: Option<Lateness>,
-    held: Vec<Held>,
+    pub(super) host_delay: Option<HostDelay>,
+    held: Vec<PendingPacket>,
     /// When what it holds is handed up.
     due: Time,
 }
 
-impl Card {
+impl ReceiveOffload {
     /// A card with this interval between interrupts and this delay of their processing; none where
     /// neither takes time.
-    pub(super) fn new(gathers: Time, lateness: Option<Lateness>) -> Option<Box<Self>> {
-        (gathers > Time::ZERO || lateness.is_some()).then(|| {
+    pub(super) fn new(gathers: Time, host_delay: Option<HostDelay>) -> Option<Box<Self>> {
+        (gathers > Time::ZERO || host_delay.is_some()).then(|| {
             Box::new(Self {
                 gathers,
-                lateness,
+                host_delay,
                 held: Vec::new(),
                 due: Time::MAX,
             })
         })
     }
 
-    pub(super) fn hold(&mut self, held: Held) {
+    pub(super) fn hold(&mut self, held: PendingPacket) {
         if self.held.is_empty() {
-            let late = self.lateness.as_mut().map_or(Time::ZERO, Lateness::draw);
+            let late = self.host_delay.as_mut().map_or(Time::ZERO, HostDelay::draw);
             self.due = self.interrupt(held.arrival.now).saturating_add(late);
         }
         self.held.push(held);
@@ -117,15 +117,15 @@ impl Card {
 
     /// At an interrupt: all that it holds, as segments of `most` packets at most that end where
     /// something is missing, and behind a PSH. A card that does not gather merges nothing.
-    pub(super) fn take(&mut self, now: Time, most: usize) -> Vec<Vec<Held>> {
-        let mut segments: Vec<Vec<Held>> = Vec::new();
+    pub(super) fn take(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
+        let mut segments: Vec<Vec<PendingPacket>> = Vec::new();
         if self.due().is_none_or(|due| due > now) {
             return segments;
         }
         let most = if self.gathers() { most } else { 1 };
         for held in self.held.drain(..) {
             let open = segments.last_mut().filter(|segment| {
-                let joins = |last: &Held| {
+                let joins = |last: &PendingPacket| {
                     last.arrival.packet + 1 == held.arrival.packet && !last.arrival.pushed
                 };
                 segment.len() < most && segment.last().is_some_and(joins)
@@ -145,40 +145,40 @@ mod tests {
 
     use super::*;
 
-    fn held(packet: u64, pushed: bool, now_us: u64) -> Held {
+    fn held(packet: u64, pushed: bool, now_us: u64) -> PendingPacket {
         let arrival = Arrival {
             packet,
             now: Time::from_micros(now_us),
             pushed,
             rtt: Time::from_millis(1),
         };
-        Held {
+        PendingPacket {
             arrival,
             marked: false,
         }
     }
 
-    fn numbers(segments: &[Vec<Held>]) -> Vec<Vec<u64>> {
+    fn numbers(segments: &[Vec<PendingPacket>]) -> Vec<Vec<u64>> {
         let packets =
-            |segment: &Vec<Held>| segment.iter().map(|held| held.arrival.packet).collect();
+            |segment: &Vec<PendingPacket>| segment.iter().map(|held| held.arrival.packet).collect();
         segments.iter().map(packets).collect()
     }
 
     #[test]
     fn segments_end_at_a_gap_a_push_and_64_kib() {
-        let mut card = Card::new(Time::from_micros(50), None).unwrap();
+        let mut receive_offload = ReceiveOffload::new(Time::from_micros(50), None).unwrap();
         for packet in [1, 2, 4, 5, 6, 7, 8, 9] {
-            card.hold(held(packet, packet == 5, packet));
+            receive_offload.hold(held(packet, packet == 5, packet));
         }
-        assert_eq!(card.due(), Some(Time::from_micros(50)));
-        assert!(card.take(Time::from_micros(49), 3).is_empty());
-        let segments = card.take(Time::from_micros(50), 3);
+        assert_eq!(receive_offload.due(), Some(Time::from_micros(50)));
+        assert!(receive_offload.take(Time::from_micros(49), 3).is_empty());
+        let segments = receive_offload.take(Time::from_micros(50), 3);
         let expected = [vec![1, 2], vec![4, 5], vec![6, 7, 8], vec![9]];
         assert_eq!(numbers(&segments), expected);
-        assert_eq!(card.due(), None);
+        assert_eq!(receive_offload.due(), None);
         // A packet that arrives at the time of an interrupt waits for the next one.
-        card.hold(held(10, false, 100));
-        assert_eq!(card.due(), Some(Time::from_micros(150)));
+        receive_offload.hold(held(10, false, 100));
+        assert_eq!(receive_offload.due(), Some(Time::from_micros(150)));
     }
 
     /// Each wait is within the longest and half of it on average; what arrives meanwhile is handed
@@ -187,28 +187,29 @@ mod tests {
     fn late_hosts_take_half_the_longest_time_and_merge_nothing() {
         let key = StreamKey::new(Seed::default(), 3, Purpose::Processing);
         let longest = Time::from_micros(100);
-        let mut card = Card::new(Time::ZERO, Lateness::new(longest, key)).unwrap();
+        let mut receive_offload =
+            ReceiveOffload::new(Time::ZERO, HostDelay::new(longest, key)).unwrap();
         let mut total = 0.0;
         for k in 0..10_000 {
             let now = Time::from_micros(1000 * k);
-            card.hold(held(2 * k, false, 1000 * k));
-            let due = card.due().unwrap();
+            receive_offload.hold(held(2 * k, false, 1000 * k));
+            let due = receive_offload.due().unwrap();
             assert!(due >= now && due <= now + longest);
             total += (due - now).as_secs_f64();
-            card.hold(held(2 * k + 1, false, 1000 * k + 1));
-            assert_eq!(card.due(), Some(due));
-            let segments = card.take(due, 40);
+            receive_offload.hold(held(2 * k + 1, false, 1000 * k + 1));
+            assert_eq!(receive_offload.due(), Some(due));
+            let segments = receive_offload.take(due, 40);
             assert_eq!(numbers(&segments), [[2 * k], [2 * k + 1]]);
         }
         let mean = total / 10_000.0 / longest.as_secs_f64();
         assert!((0.49..0.51).contains(&mean), "{mean}");
-        assert!(Lateness::new(Time::ZERO, key).is_none());
+        assert!(HostDelay::new(Time::ZERO, key).is_none());
     }
 
     #[test]
     fn a_merged_segment_has_64_kib_with_one_header() {
         assert_eq!([most_merged(1500, 52), most_merged(9000, 52)], [45, 7]);
         assert_eq!([most_merged(70_000, 40), most_merged(40, 40)], [1, 65_495]);
-        assert!(Card::new(Time::ZERO, None).is_none());
+        assert!(ReceiveOffload::new(Time::ZERO, None).is_none());
     }
 }

@@ -4,12 +4,12 @@ use forebay_congestion::Controller;
 use forebay_scenario::Stack;
 use forebay_units::{Bytes, Time};
 
-use super::card::Lateness;
+use super::nic_coalescing::HostDelay;
 use super::sender::Transmission;
 
 /// The data with which a sender starts a transfer.
 #[derive(Clone, Debug)]
-pub(crate) struct Opening {
+pub(crate) struct TransferSetup {
     pub(crate) stack: Stack,
     pub(crate) controller: Controller,
     /// Bytes in a full packet besides its headers.
@@ -17,7 +17,7 @@ pub(crate) struct Opening {
     /// Data packets to send; none for a flow without end.
     pub(crate) packets: Option<u64>,
     /// How late its hosts are, where they are.
-    pub(crate) lateness: Option<Lateness>,
+    pub(crate) host_delay: Option<HostDelay>,
 }
 
 /// The result of a packet's arrival at the receiver.
