@@ -42,7 +42,7 @@ pub const FLOW: [&str; 11] = [
     "dropped",
 ];
 
-/// Columns of a packet event at the target link: [`forebay_simulation::Sighting`]. `happening` is 0
+/// Columns of a packet event at the target link: [`forebay_simulation::PacketEvent`]. `kind` is 0
 /// for an arrival, 1 for a departure, 2 for a departure with a congestion mark, 3 for a drop. An
 /// acknowledgment that crosses the link has 1 in `acknowledges`.
 pub const SIGHTING: [&str; 7] = [
@@ -81,7 +81,7 @@ pub const MOST_STANDINGS: usize = 1 << 16;
 /// Writes a picture of the run with the first `most` flows over the previous picture.
 pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) {
     let (links, flows) = (run.links(), run.flows(most.min(MOST_FLOWS)));
-    let (seen, course) = (run.sightings(), run.course());
+    let (seen, course) = (run.packet_events(), run.course());
     figures.clear();
     figures.extend([
         run.now().as_secs_f64(),
@@ -89,7 +89,7 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         f64::from(run.now() >= run.end()),
         links.len() as f64,
         flows.len() as f64,
-        seen.sightings.len() as f64,
+        seen.packet_events.len() as f64,
         seen.missed as f64,
         course.standings.len() as f64,
         course.missed as f64,
@@ -121,10 +121,10 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         ];
         figures.extend(row);
     }
-    for sighting in seen.sightings {
+    for sighting in seen.packet_events {
         let row: [f64; SIGHTING.len()] = [
             sighting.time.as_secs_f64(),
-            f64::from(sighting.happening as u8),
+            f64::from(sighting.kind as u8),
             f64::from(sighting.flow),
             f64::from(sighting.group),
             sighting.packet as f64,

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rate = observation.packets as f64 / seconds / 1e6;
     println!(
         "{} packets in {seconds:.2} s, {rate:.2} million/s; {} connections, {} alive at most",
-        observation.packets, observation.connections, observation.most_alive
+        observation.packets, observation.connections, observation.max_concurrent_flows
     );
     for interface in &observation.interfaces {
         for direction in &interface.directions {

@@ -22,7 +22,7 @@ pub struct Observation {
     /// Number of TCP connections and UDP flows.
     pub connections: u64,
     /// Maximum number of connections that were live at once.
-    pub most_alive: u64,
+    pub max_concurrent_flows: u64,
     /// Number of connections that ended because too many were live.
     pub evicted: u64,
     /// Packets of interfaces beyond the first sixteen, which are only counted.

@@ -56,7 +56,7 @@ pub struct Observer {
     packets: u64,
     between: Option<(u64, u64)>,
     connections: u64,
-    most_alive: u64,
+    max_concurrent_flows: u64,
     evicted: u64,
     unobserved: Amount,
 }
@@ -96,7 +96,7 @@ impl Observer {
             packets: 0,
             between: None,
             connections: 0,
-            most_alive: 0,
+            max_concurrent_flows: 0,
             evicted: 0,
             unobserved: Amount::default(),
         }
@@ -171,7 +171,7 @@ impl Observer {
             interfaces,
             queue: crossed,
             connections: self.connections,
-            most_alive: self.most_alive,
+            max_concurrent_flows: self.max_concurrent_flows,
             evicted: self.evicted,
             unobserved: self.unobserved,
         }
@@ -221,7 +221,7 @@ impl Observer {
             let paths = self.paths.of(&key, greater);
             let connection = Connection::new(number, interface, protocol, paths, side);
             let inserted = self.table.insert(key, greater, connection);
-            self.most_alive = self.most_alive.max(self.table.len() as u64);
+            self.max_concurrent_flows = self.max_concurrent_flows.max(self.table.len() as u64);
             inserted
         });
         let mut owner = Owner {

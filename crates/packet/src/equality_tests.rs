@@ -191,7 +191,7 @@ fn both_paths_give_the_same_report_for_every_discipline() {
             let scenario = scenario(&text, &changes);
             let simulation = simulation(&scenario, Seed::default(), Departures::Folded);
             match simulation.network.target() {
-                link @ Link::Queued(_) => put_off_somewhere |= link.puts_off(),
+                link @ Link::Queued(_) => put_off_somewhere |= link.defers_arrivals(),
                 _ => folded_somewhere = true,
             }
             let folded = run(&scenario, Departures::Folded);

@@ -132,7 +132,7 @@ pub(crate) fn most_flows(scenario: &Scenario, needs: &[Need], allowed: Option<By
         .iter()
         .map(|group| PacketMemory.flow(group));
     let more = (MARGIN * allowed - estimated).max(0.0) / each.fold(1.0, f64::max);
-    (scenario.most_alive() + more) as usize
+    (scenario.max_concurrent_flows() + more) as usize
 }
 
 /// The sender's records of each packet in flight.

@@ -168,15 +168,15 @@ impl<'a> Stepwise<'a> {
     // --- Pictures ---
 
     /// Records the packets at the target link from now on, up to `most` events between two calls of
-    /// [`Self::sightings`]; zero records none. Recording costs time for each packet.
+    /// [`Self::events`]; zero records none. Recording costs time for each packet.
     pub fn watch(&mut self, most: usize) {
         self.simulation.watch(most);
     }
 
     /// The events at the target link since the last call.
-    pub fn sightings(&mut self) -> Seen {
+    pub fn packet_events(&mut self) -> Seen {
         self.simulation.catch_up(self.now);
-        self.simulation.sightings()
+        self.simulation.packet_events()
     }
 
     /// Follows this flow of a group from now on. The flow's number counts over all groups, as in

@@ -9,7 +9,7 @@ use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, LinkId};
 use crate::link::host_timing::{InOrder, Lead};
 use crate::link::medium::Medium;
-use crate::link::queued::{Discarded, Outlet, Service};
+use crate::link::queued::{Departures, Discarded, Service};
 use crate::link::statistics::Account;
 use crate::measure::recorder::{Fate, Observed, Recorder};
 use crate::timeline::Timeline;
@@ -51,7 +51,7 @@ impl Loss {
                 let flow = &mut flows[flow];
                 flow.transit.dropped += u64::from(at_target && counts);
                 if self.last && counts {
-                    flow.lost_at_last.add(self.packet.size);
+                    flow.last_hop_drops.add(self.packet.size);
                 }
                 if let Some(of) = flow.acks_of {
                     let number = self.packet.number;
@@ -114,7 +114,7 @@ impl<E: Ends> Onward<'_, '_, E> {
     }
 }
 
-impl<E: Ends> Outlet for Onward<'_, '_, E> {
+impl<E: Ends> Departures for Onward<'_, '_, E> {
     #[expect(
         clippy::inline_always,
         reason = "a call would pass the packet in memory"
@@ -172,7 +172,7 @@ impl<E: Ends> AtTheEnd<'_, '_, '_, E> {
     }
 }
 
-impl<E: Ends> Outlet for AtTheEnd<'_, '_, '_, E> {
+impl<E: Ends> Departures for AtTheEnd<'_, '_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
         let departure = service.departure;

@@ -144,9 +144,9 @@ pub struct Unresponsive {
     /// The flow that these acknowledgments belong to, if they are any.
     pub acks_of: Option<ResponsiveId>,
     /// Packets and bytes that have arrived at its last link.
-    pub at_last: Volume,
+    pub last_hop_arrivals: Volume,
     /// Packets and bytes dropped there, of those that have arrived since the warm-up.
-    pub lost_at_last: Volume,
+    pub last_hop_drops: Volume,
     /// Counts and bytes delivered at the end of the warm-up.
     pub before: (Counts, u64),
 }
@@ -494,14 +494,14 @@ impl Unresponsive {
         Counts {
             arrived: self.transit.arrived,
             dropped: self.transit.dropped,
-            delivered: self.at_last.packets - self.lost_at_last.packets,
+            delivered: self.last_hop_arrivals.packets - self.last_hop_drops.packets,
             ..Counts::default()
         }
     }
 
     /// Bytes of the packets that were delivered.
     pub fn bytes_delivered(&self) -> u64 {
-        self.at_last.bytes - self.lost_at_last.bytes
+        self.last_hop_arrivals.bytes - self.last_hop_drops.bytes
     }
 }
 

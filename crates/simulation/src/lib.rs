@@ -50,14 +50,14 @@ pub use ids::{
 pub use link::statistics::{Account, LinkStatistics, Waits};
 pub use link::transmitter::Usage;
 pub use link::{Departures, Link, in_turn, is_counted, takes_turns};
-pub use measure::probe::{Happening, Seen, Sighting};
+pub use measure::probe::{PacketEvent, PacketEventKind, Seen};
 pub use measure::recorder::{Recorder, Returned};
 pub use network::Network;
 pub use prefetch::prefetch;
 pub use random_states::{RandomState, RandomStates, StateKind};
 pub use refusal::{Refusal, unsupported};
 pub use report::report;
-pub use sampling::Draws;
+pub use sampling::Sampling;
 pub use simulation::Simulation;
 pub use timeline::Timeline;
 pub use traffic::Traffic;

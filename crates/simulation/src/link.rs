@@ -36,7 +36,7 @@ use crate::link::admission_link::GatedLink;
 use crate::link::fifo::{FifoLink, limit_of};
 use crate::link::medium::Medium;
 use crate::link::queued::QueuedLink;
-use crate::link::scheduler::Turns;
+use crate::link::scheduler::Scheduler;
 use crate::link::statistics::LinkStatistics;
 use crate::link::transmitter::{Transmitter, Usage};
 
@@ -113,7 +113,7 @@ impl Link {
         let transmitter = Transmitter::of(spec, steps);
         let uniform = uniform_size(setup.scenario);
         let port = Port::new(random);
-        let turns = Turns::of(
+        let turns = Scheduler::of(
             spec,
             &transmitter,
             (setup.seed, setup.number, end),
@@ -184,7 +184,7 @@ impl Link {
     }
 
     /// Whether arrivals and departures are deferred until a caller needs them.
-    pub fn puts_off(&self) -> bool {
+    pub fn defers_arrivals(&self) -> bool {
         matches!(self, Self::Queued(link) if link.slack > Time::ZERO)
     }
 
@@ -319,7 +319,7 @@ pub fn in_turn(link: &LinkSpec) -> bool {
 
 /// Whether packets leave this link at certain instants only.
 pub fn takes_turns(link: &LinkSpec) -> bool {
-    Turns::are_of(link)
+    Scheduler::are_of(link)
 }
 
 /// Whether a link whose departures are known at arrival keeps a record of each packet.

@@ -44,7 +44,7 @@ pub struct Network {
     memories: Memories,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
     /// memory.
-    guarded: bool,
+    has_admission: bool,
     /// Variation of the arrivals after each link.
     pub(crate) timings: Vec<HostTiming>,
     /// Order of the packets after each link with a shaper, where arrivals vary.
@@ -109,7 +109,7 @@ impl Network {
         let mut network = Self {
             links,
             media: media.collect(),
-            guarded: !memories.is_empty() || policers.iter().any(Option::is_some),
+            has_admission: !memories.is_empty() || policers.iter().any(Option::is_some),
             policers,
             memories,
             orders: InOrder::of_links(scenario, &timings),
@@ -218,14 +218,14 @@ impl Network {
         if hop.last
             && let FlowId::Unresponsive(flow) = packet.flow
         {
-            flows[flow].at_last.add(packet.size);
+            flows[flow].last_hop_arrivals.add(packet.size);
         }
         let transit = flows.transit_mut(packet.flow);
         transit.arrived += u64::from(hop.link == self.target);
         let link = match &mut self.links[hop.link.index()] {
             Link::DropTail(link) => link,
             Link::Queued(link) if link.defers() => {
-                link.put_off(hop.held(&packet, flows));
+                link.deferred(hop.held(&packet, flows));
                 return;
             }
             _ => {
@@ -258,7 +258,7 @@ impl Network {
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
     ) {
-        if self.guarded && !self.is_let_in(offered, flows, timeline) {
+        if self.has_admission && !self.admit(offered, flows, timeline) {
             return;
         }
         if let Link::Gated(link) = &mut self.links[offered.link.index()] {
@@ -267,7 +267,7 @@ impl Network {
                 Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
                 None => Fate::Dropped,
             };
-            self.follow(offered, fate, (flows, timeline));
+            self.record_outcome(offered, fate, (flows, timeline));
         } else {
             self.enqueue(offered, flows, timeline);
         }
@@ -276,7 +276,7 @@ impl Network {
     /// Whether a packet passes its link's policer and finds memory; else it is lost.
     #[cold]
     #[inline(never)]
-    fn is_let_in<E: Ends>(
+    fn admit<E: Ends>(
         &mut self,
         offered: &Offered,
         flows: &mut Flows<E>,
@@ -292,7 +292,7 @@ impl Network {
         let has_memory = self.memories.is_empty() || self.has_memory(offered, flows, timeline);
         if !has_memory {
             self.links[offered.link.index()].refuse();
-            self.follow(offered, Fate::Dropped, (flows, timeline));
+            self.record_outcome(offered, Fate::Dropped, (flows, timeline));
         }
         has_memory
     }
@@ -312,7 +312,7 @@ impl Network {
 
     /// Completes an offered packet: it goes on, or its loss is counted.
     #[inline(never)]
-    fn follow<E: Ends>(
+    fn record_outcome<E: Ends>(
         &mut self,
         offered: &Offered,
         fate: Fate,
@@ -349,9 +349,9 @@ impl Network {
         let (at, now) = (offered.link, offered.packet.arrival);
         let recorded = at == self.recorded.link();
         if recorded {
-            self.follow(offered, Fate::Waits, (flows, timeline));
+            self.record_outcome(offered, Fate::Waits, (flows, timeline));
         }
-        let watched = recorded || self.guarded;
+        let watched = recorded || self.has_admission;
         if let Link::Queued(link) = &mut self.links[at.index()] {
             if link.arrive(&offered.packet, at, &mut timeline.calendar) {
                 self.catch_up_link(at, now, (flows, timeline));
@@ -406,7 +406,7 @@ impl Network {
         let Link::Queued(link) = &mut self.links[at.index()] else {
             return;
         };
-        let mut outlet = Onward {
+        let mut sink = Onward {
             at,
             medium: self.media[at.index()].as_mut(),
             order: self.orders[at.index()].as_mut(),
@@ -416,7 +416,7 @@ impl Network {
             flows,
             timeline,
         };
-        self.departures += link.catch_up(now, &mut outlet);
+        self.departures += link.catch_up(now, &mut sink);
         link.arm(at, &mut timeline.calendar);
     }
 
@@ -498,12 +498,12 @@ impl Network {
         }
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
-                let mut outlet = AtTheEnd {
+                let mut sink = AtTheEnd {
                     hops: &self.hops,
                     recorder: (at == self.target.index()).then_some(&mut *recorder),
                     flows,
                 };
-                link.finish(end, &mut outlet);
+                link.finish(end, &mut sink);
             }
         }
         Ok(())

@@ -6,13 +6,13 @@ use forebay_scenario::FlowGroup;
 
 /// Draws of one flow or transfer, from streams of its own.
 #[derive(Clone, Copy, Debug)]
-pub struct Draws {
+pub struct Sampling {
     pub(crate) seed: Seed,
     /// The group's [`key_of`]: adding a group leaves the others' draws alone.
     pub(crate) group_key: u64,
 }
 
-impl Draws {
+impl Sampling {
     pub(crate) fn new(seed: Seed, group: &FlowGroup) -> Self {
         let group_key = key_of(&group.name);
         Self { seed, group_key }

@@ -8,9 +8,9 @@ use crate::ends::Ends;
 use crate::flow::Arriving;
 use crate::lane_assignment;
 use crate::link::Departures;
-use crate::link::drain_time::Falls;
+use crate::link::drain_time::RateFalls;
 use crate::link::host_timing::HostTiming;
-use crate::measure::probe::{Onlooker, Seen};
+use crate::measure::probe::{Probe, Seen};
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
 use crate::refusal::{Refusal, heed, too_large};
@@ -35,7 +35,7 @@ pub struct Simulation<'a, H: Hosts<'a>> {
     pub traffic: Traffic<'a, H>,
     /// The coming events, and the records of past ones.
     pub timeline: Timeline<'a>,
-    falls: Falls,
+    falls: RateFalls,
     end: Time,
     /// Events so far, without departures from links.
     events: u64,
@@ -82,7 +82,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         calendar.push(Event::control(look_every, Control::Watch));
         Ok(Self {
             scenario,
-            falls: Falls::new(&network.links, run.warmup),
+            falls: RateFalls::new(&network.links, run.warmup),
             network,
             traffic,
             timeline: Timeline { calendar, recorder },
@@ -111,15 +111,15 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// readings; zero records none. Events from before are discarded.
     pub fn watch(&mut self, most: usize) {
         let recorder = &mut self.timeline.recorder;
-        recorder.show((most > 0).then(|| Onlooker::new(most)));
+        recorder.show((most > 0).then(|| Probe::new(most)));
         self.network.record_packets(recorder.records_packets());
         self.traffic.record_packets(recorder);
     }
 
     /// The events at the target link since the last reading.
-    pub fn sightings(&mut self) -> Seen {
-        let onlooker = self.timeline.recorder.onlooker();
-        onlooker.map(Onlooker::look).unwrap_or_default()
+    pub fn packet_events(&mut self) -> Seen {
+        let probe = self.timeline.recorder.probe();
+        probe.map(Probe::look).unwrap_or_default()
     }
 
     /// Runs to the end, or until it is canceled, and counts the packets that are left there.

@@ -164,7 +164,7 @@ proptest! {
             let settings = Settings { queue, alive, keeping, series_memory: memory };
             let observation = observed(settings, &packets);
             check_totals(&observation, &packets);
-            prop_assert!(observation.most_alive <= alive as u64);
+            prop_assert!(observation.max_concurrent_flows <= alive as u64);
         }
     }
 
@@ -206,7 +206,7 @@ fn a_million_tiny_flows_take_the_memory_of_those_that_live() {
         observer.observe(&datagram(u64::from(flow) * 1000, ends(flow), 100));
     }
     let observation = observer.finish();
-    assert_eq!(observation.most_alive, 1000);
+    assert_eq!(observation.max_concurrent_flows, 1000);
     assert_eq!(observation.evicted, u64::from(flows) - 1000);
     assert_eq!(observation.connections, u64::from(flows));
     let streams = &observation.interfaces[0].directions[0].streams;
@@ -226,7 +226,7 @@ fn silence_ends_flows_in_their_time() {
     for flow in 0..1000u32 {
         observer.observe(&datagram(u64::from(flow) * SECOND, ends(flow), 100));
     }
-    assert_eq!(observer.finish().most_alive, 62);
+    assert_eq!(observer.finish().max_concurrent_flows, 62);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use forebay_attack::random_scenario;
 use forebay_congestion::packet::LossState;
 use forebay_scenario::{Engine, Format, RunOptions, Scenario, Seed};
-use forebay_simulation::Happening;
+use forebay_simulation::PacketEventKind;
 use forebay_units::Time;
 use proptest::prelude::*;
 
@@ -74,9 +74,9 @@ fn watched(scenario: &Scenario, steps: &[Step]) -> Result<Report, EngineError> {
             assert!(flow.cwnd_packets > 0.0 && flow.rtt_s >= 0.0, "{flow:?}");
             assert!(flow.dropped <= flow.arrived, "{flow:?}");
         }
-        let seen = run.sightings();
+        let seen = run.packet_events();
         assert!(
-            seen.sightings
+            seen.packet_events
                 .iter()
                 .all(|it| (it.group as usize) < scenario.flows().len())
         );
@@ -148,13 +148,13 @@ fn what_is_seen_adds_up() {
         for step in 1..=60 {
             let now = Time::from_millis(step * 100);
             run.advance(now, u64::MAX).unwrap();
-            let seen = run.sightings();
+            let seen = run.packet_events();
             assert_eq!(seen.missed, 0);
-            for sighting in &seen.sightings {
-                *counts.entry(sighting.happening as u8).or_insert(0u64) += 1;
+            for sighting in &seen.packet_events {
+                *counts.entry(sighting.kind as u8).or_insert(0u64) += 1;
                 let leaves = matches!(
-                    sighting.happening,
-                    Happening::Departs | Happening::DepartsMarked
+                    sighting.kind,
+                    PacketEventKind::Departs | PacketEventKind::DepartsMarked
                 );
                 sent += if leaves { sighting.bytes } else { 0 };
                 // Only departures are known ahead of their time.
@@ -162,18 +162,18 @@ fn what_is_seen_adds_up() {
                 let flow = sighting.flow;
                 assert_eq!(sighting.group, [0, 0, 0, 1, 2][flow as usize]);
             }
-            let count = |it: Happening| counts.get(&(it as u8)).copied().unwrap_or(0);
-            let left = count(Happening::Departs) + count(Happening::DepartsMarked);
-            let inside = count(Happening::Arrives) - left - count(Happening::IsDropped);
+            let count = |it: PacketEventKind| counts.get(&(it as u8)).copied().unwrap_or(0);
+            let left = count(PacketEventKind::Departs) + count(PacketEventKind::DepartsMarked);
+            let inside = count(PacketEventKind::Arrives) - left - count(PacketEventKind::IsDropped);
             let link = run.links()[0];
-            assert_eq!(count(Happening::Arrives), link.arrivals, "{queue}");
-            assert_eq!(count(Happening::IsDropped), link.drops, "{queue}");
+            assert_eq!(count(PacketEventKind::Arrives), link.arrivals, "{queue}");
+            assert_eq!(count(PacketEventKind::IsDropped), link.drops, "{queue}");
             assert!(inside <= link.waiting + 1, "{queue}: {inside} {link:?}");
             ahead += link.waiting;
             busy += link.utilization * 0.1;
         }
         assert!(
-            ahead > 0 && counts.contains_key(&(Happening::IsDropped as u8)),
+            ahead > 0 && counts.contains_key(&(PacketEventKind::IsDropped as u8)),
             "{queue}"
         );
         // Departures may be reported while up to 30 packets wait.
@@ -182,7 +182,7 @@ fn what_is_seen_adds_up() {
             (could - f64::from(sent)).abs() <= most,
             "{queue}: {could} {sent}"
         );
-        let marked = counts.contains_key(&(Happening::DepartsMarked as u8));
+        let marked = counts.contains_key(&(PacketEventKind::DepartsMarked as u8));
         let marks = matches!(run.links()[0].marks, 1..);
         assert_eq!(marked, marks, "{queue}");
     }
@@ -195,19 +195,19 @@ fn one_may_begin_to_watch_and_cease() {
     let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
     let [first, second, third] = [2, 4, 6].map(Time::from_secs);
     run.advance(first, u64::MAX).unwrap();
-    assert_eq!(run.sightings(), Seen::default());
+    assert_eq!(run.packet_events(), Seen::default());
     run.watch(10);
     run.advance(second, u64::MAX).unwrap();
-    let seen = run.sightings();
-    assert!(seen.sightings.len() == 10 && seen.missed > 100);
+    let seen = run.packet_events();
+    assert!(seen.packet_events.len() == 10 && seen.missed > 100);
     assert!(
-        seen.sightings
+        seen.packet_events
             .iter()
             .all(|it| it.time >= first.saturating_sub(Time::from_millis(200)))
     );
     run.watch(0);
     run.advance(third, u64::MAX).unwrap();
-    assert_eq!(run.sightings(), Seen::default());
+    assert_eq!(run.packet_events(), Seen::default());
 }
 
 /// A budget of events is exceeded by some thousands at most, and what it left is gone on with.

@@ -9,7 +9,7 @@ use forebay_units::{Bytes, Opportunities, Time, Work};
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Opportune {
+pub(crate) struct DeliveryTrace {
     opportunities: Arc<Opportunities>,
     /// The opportunity that is to be used next, counted from the beginning, and the bytes it still carries.
     current: u64,
@@ -25,7 +25,7 @@ const WHOLE: u64 = Opportunities::BYTES as u64;
 /// The queue is asked so long before an opportunity: what arrives at that very instant misses it.
 const BEFORE: Time = Time::from_picos(1);
 
-impl Opportune {
+impl DeliveryTrace {
     pub(crate) fn new(opportunities: Arc<Opportunities>) -> Self {
         Self {
             opportunities,
@@ -37,7 +37,7 @@ impl Opportune {
         }
     }
 
-    /// See [`crate::link::scheduler::Turns::next`].
+    /// See [`crate::link::scheduler::Scheduler::next`].
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let first = self.opportunities.until(now);
         if self.current < first {
@@ -55,8 +55,8 @@ impl Opportune {
         self.together < self.left
     }
 
-    /// See [`crate::link::scheduler::Turns::go`].
-    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+    /// See [`crate::link::scheduler::Scheduler::serve`].
+    pub(crate) fn serve(&mut self, departures: &mut Vec<Time>) -> Time {
         self.together = 0;
         for size in self.loaded.drain(..) {
             // All but the last packet fit.
@@ -88,7 +88,7 @@ impl Opportune {
         }
     }
 
-    /// See [`crate::link::scheduler::Turns::time_to_send`].
+    /// See [`crate::link::scheduler::Scheduler::time_to_send`].
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         let first = self.opportunities.until(now);
         let headers = packets.saturating_mul(u64::from(Opportunities::HEADER));
@@ -105,13 +105,13 @@ impl Opportune {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::Scheduler;
     use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use proptest::prelude::*;
 
-    fn at(text: &str) -> Turns {
-        Turns::Opportune(Opportune::new(Arc::new(text.parse().unwrap())))
+    fn at(text: &str) -> Scheduler {
+        Scheduler::DeliveryTrace(DeliveryTrace::new(Arc::new(text.parse().unwrap())))
     }
 
     fn micros(micros: u64) -> Time {
@@ -233,13 +233,13 @@ mod tests {
             sizes in prop::collection::vec(any_size(), 1..20),
             now in 0u64..60_000,
         ) {
-            let mut turns = Opportune::new(Arc::new("1 1 4 9".parse().unwrap()));
+            let mut turns = DeliveryTrace::new(Arc::new("1 1 4 9".parse().unwrap()));
             let mut free = turns.next(Time::ZERO);
             let mut departures = Vec::new();
             for &size in &sizes {
                 let alone = turns.time_to_send(Time::ZERO, 1, u64::from(size));
                 turns.load(size);
-                free = turns.go(&mut departures);
+                free = turns.serve(&mut departures);
                 turns.next(free);
                 prop_assert_eq!(alone, departures[departures.len() - 1]);
             }

@@ -12,7 +12,7 @@ use crate::link::Link;
 /// The falls of the rates of all links, one after the other. They are looked at just behind each, when all
 /// that happens at its very instant has happened: what an outage flushes no longer waits.
 #[derive(Debug)]
-pub(crate) struct Falls(Vec<Falling>);
+pub(crate) struct RateFalls(Vec<Falling>);
 
 /// The falls of one link's rate.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ struct Falling {
 
 const BEHIND: Time = Time::from_picos(1);
 
-impl Falls {
+impl RateFalls {
     /// The falls from `start` on.
     pub(crate) fn new(links: &[Link], start: Time) -> Self {
         let falling = |link: &Link| {

@@ -9,7 +9,7 @@ use crate::link::transmitter::Transmitter;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Flushing {
+pub(crate) struct FlushOnOutage {
     transmitter: Transmitter,
     /// When outages begin that are still to come.
     outages: VecDeque<Time>,
@@ -17,7 +17,7 @@ pub(crate) struct Flushing {
     loaded: u32,
 }
 
-impl Flushing {
+impl FlushOnOutage {
     pub(crate) fn new(transmitter: Transmitter, outages: impl Iterator<Item = Time>) -> Self {
         Self {
             transmitter,
@@ -26,7 +26,7 @@ impl Flushing {
         }
     }
 
-    /// See [`crate::link::scheduler::Turns::next`]: the time at which the packet before has left,
+    /// See [`crate::link::scheduler::Scheduler::next`]: the time at which the packet before has left,
     /// or at which an earlier outage begins. An outage that finds an empty queue flushes nothing.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.transmitter.busy_until.max(now);
@@ -50,14 +50,14 @@ impl Flushing {
         &self.transmitter
     }
 
-    /// See [`crate::link::scheduler::Turns::load`].
+    /// See [`crate::link::scheduler::Scheduler::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         self.loaded = size;
         false
     }
 
-    /// See [`crate::link::scheduler::Turns::go`].
-    pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
+    /// See [`crate::link::scheduler::Scheduler::serve`].
+    pub(crate) fn serve(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         let idle = !self.transmitter.occupied(now);
         departures.push(self.transmitter.take(now, self.loaded, idle));
         now
@@ -67,7 +67,7 @@ impl Flushing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::Scheduler;
     use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_units::{Rate, RateSteps};
@@ -80,14 +80,14 @@ mod tests {
     }
 
     /// 12 Mb/s: 1,500 bytes take a millisecond. Out from 3.5 to 6 ms, and from 8 to 9 ms.
-    fn flushing() -> Turns {
+    fn flushing() -> Scheduler {
         let rate = Rate::from_bits_per_second(12_000_000);
         let steps = RateSteps::new(&[(Time::ZERO, rate)], None).unwrap();
         let outages = [(at(3.5), at(6.0)), (at(8.0), at(9.0))];
         let steps = steps.interrupted(&outages, at(100.0));
         let transmitter = Transmitter::in_steps(rate, 0, Arc::new(steps));
         let begins = outages.into_iter().map(|(begin, _)| begin);
-        Turns::Flushing(Flushing::new(transmitter, begins))
+        Scheduler::FlushOnOutage(FlushOnOutage::new(transmitter, begins))
     }
 
     /// The packet in transmission goes on after the outage, packets that wait as it begins are

@@ -8,7 +8,7 @@ use forebay_units::{Bytes, Phase, Rate, RateSteps, Time, Work};
 
 /// A transmitter whose rate is in steps.
 #[derive(Clone, Debug)]
-pub(crate) struct Stepping {
+pub(crate) struct PiecewiseRate {
     steps: Arc<RateSteps>,
     /// The stretch at one rate in which the last packet taken began or ended.
     phase: Phase,
@@ -25,7 +25,7 @@ pub(crate) struct Stepping {
     taken: u64,
 }
 
-impl Stepping {
+impl PiecewiseRate {
     pub(crate) fn new(steps: Arc<RateSteps>) -> Self {
         Self {
             phase: steps.phase(Time::ZERO),
@@ -80,7 +80,7 @@ impl Stepping {
         self.room = Time::ZERO;
     }
 
-    /// Has [`Stepping::follow`] take packets as long as `most` is not ahead of them: all are as large, and take
+    /// Has [`PiecewiseRate::follow`] take packets as long as `most` is not ahead of them: all are as large, and take
     /// a tick or more.
     pub(crate) fn hold(&mut self, most: Work) {
         self.most = most;
@@ -259,7 +259,7 @@ mod tests {
             packets in prop::collection::vec((0u64..2_000_000_000, 1u32..1500), 1..60),
         ) {
             let Some(steps) = steps(&list, repeats) else { return Ok(()) };
-            let mut stepping = Stepping::new(steps.clone());
+            let mut stepping = PiecewiseRate::new(steps.clone());
             let (mut now, mut last, mut total) = (Time::ZERO, (Time::ZERO, 0u128), 0);
             for (gap, size) in packets {
                 now += Time::from_picos(gap);
@@ -286,7 +286,7 @@ mod tests {
             let day = 86_400_000_000_000_000;
             let steps = steps(&[(day, bits), (1, 2 * bits)], false).unwrap();
             let rate = Rate::from_bits_per_second(bits);
-            let (mut constant, mut stepped) = (Transmitter::new(rate, 0), Stepping::new(steps));
+            let (mut constant, mut stepped) = (Transmitter::new(rate, 0), PiecewiseRate::new(steps));
             let mut now = Time::ZERO;
             for (gap, size) in packets {
                 now += Time::from_picos(gap);

@@ -8,7 +8,7 @@ use forebay_units::Time;
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{LaneId, LinkId};
-use crate::link::scheduler::Turns;
+use crate::link::scheduler::Scheduler;
 use crate::link::statistics::{Account, LinkStatistics};
 use crate::link::transmitter::{Transmitter, Usage};
 
@@ -16,7 +16,7 @@ use crate::link::transmitter::{Transmitter, Usage};
 const MAX_WAITING: u64 = 1 << 27;
 
 /// The most arrivals that are put off.
-pub(crate) const MAX_PUT_OFF: usize = 32;
+pub(crate) const MAX_DEFERRED: usize = 32;
 
 /// A link with its discipline.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct QueuedLink {
     queue: Queue,
     server: Server,
     /// Arrivals that the discipline has not seen yet, in their order.
-    put_off: Vec<Packet>,
+    deferred: Vec<Packet>,
     /// Lane of its events in the calendar.
     pub(crate) lane: LaneId,
     /// How long arrivals and departures may be put off: all ways from here are longer.
@@ -41,7 +41,7 @@ struct Server {
     port: Port,
     /// Until when it is busy: where it has turns, until the next one.
     transmitter: Transmitter,
-    turns: Option<Box<Turning>>,
+    scheduler: Option<Box<ScheduledServer>>,
     /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
     occupancy: i128,
     /// Usage at the end of the run, once it has ended.
@@ -51,8 +51,8 @@ struct Server {
 
 /// The turns of a link, and what was taken in at the one at hand.
 #[derive(Clone, Debug)]
-struct Turning {
-    turns: Turns,
+struct ScheduledServer {
+    scheduler: Scheduler,
     packets: Vec<Packet>,
     departures: Vec<Time>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct Service {
 }
 
 /// The destination of packets that have waited.
-pub(crate) trait Outlet {
+pub(crate) trait Departures {
     /// One goes into transmission: where its wait is counted.
     fn send(&mut self, service: &Service) -> Account;
 
@@ -89,12 +89,12 @@ impl QueuedLink {
             server: Server {
                 port,
                 transmitter,
-                turns: None,
+                scheduler: None,
                 occupancy: 0,
                 usage_at_end: None,
                 statistics: LinkStatistics::new(),
             },
-            put_off: Vec::with_capacity(MAX_PUT_OFF),
+            deferred: Vec::with_capacity(MAX_DEFERRED),
             lane: LaneId::default(),
             slack: Time::ZERO,
             armed: false,
@@ -103,10 +103,10 @@ impl QueuedLink {
     }
 
     /// The same link, asked for packets at turns.
-    pub(crate) fn with_turns(mut self, turns: Option<Turns>) -> Self {
-        self.server.turns = turns.map(|turns| {
-            Box::new(Turning {
-                turns,
+    pub(crate) fn with_turns(mut self, scheduler: Option<Scheduler>) -> Self {
+        self.server.scheduler = scheduler.map(|scheduler| {
+            Box::new(ScheduledServer {
+                scheduler,
                 packets: Vec::new(),
                 departures: Vec::new(),
             })
@@ -124,16 +124,16 @@ impl QueuedLink {
 
     /// Puts an arrival off.
     #[inline]
-    pub(crate) fn put_off(&mut self, packet: Packet) {
-        self.put_off.push(packet);
-        self.defers = self.put_off.len() < MAX_PUT_OFF - 1;
+    pub(crate) fn deferred(&mut self, packet: Packet) {
+        self.deferred.push(packet);
+        self.defers = self.deferred.len() < MAX_DEFERRED - 1;
     }
 
     /// A packet arrives that may not be put off without a further look. Says whether the link must
     /// catch up; else there is an event by which it will.
     pub(crate) fn arrive(&mut self, packet: &Packet, at: LinkId, calendar: &mut Calendar) -> bool {
-        self.put_off.push(*packet);
-        if self.slack == Time::ZERO || self.put_off.len() >= MAX_PUT_OFF {
+        self.deferred.push(*packet);
+        if self.slack == Time::ZERO || self.deferred.len() >= MAX_DEFERRED {
             return true;
         }
         if !self.armed {
@@ -168,23 +168,23 @@ impl QueuedLink {
     }
 
     /// Does what arrivals so far and departures before `until` lead to; says how many have left.
-    pub(crate) fn catch_up(&mut self, until: Time, outlet: &mut impl Outlet) -> u64 {
+    pub(crate) fn catch_up(&mut self, until: Time, sink: &mut impl Departures) -> u64 {
         let mut left = 0;
-        if !self.put_off.is_empty() || self.server.is_behind(until) {
+        if !self.deferred.is_empty() || self.server.is_behind(until) {
             let Self {
                 queue,
                 server,
-                put_off,
+                deferred,
                 ..
             } = self;
             queue.work(CatchUp {
-                arrivals: put_off,
+                arrivals: deferred,
                 server,
-                outlet,
+                sink,
                 until,
                 left: &mut left,
             });
-            put_off.clear();
+            deferred.clear();
         }
         left
     }
@@ -203,9 +203,9 @@ impl QueuedLink {
 
     /// The transmitter of the packets, unless they leave at turns.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
-        match &self.server.turns {
+        match &self.server.scheduler {
             None => Some(&self.server.transmitter),
-            Some(turning) => turning.turns.transmitter(),
+            Some(turning) => turning.scheduler.transmitter(),
         }
     }
 
@@ -223,9 +223,9 @@ impl QueuedLink {
     /// Time until everything here has left.
     pub(crate) fn backlog(&self, now: Time) -> Time {
         let backlog = self.queue.backlog();
-        if let Some(turning) = &self.server.turns {
-            let turns = &turning.turns;
-            return turns.time_to_send(now, backlog.packets, backlog.bytes);
+        if let Some(turning) = &self.server.scheduler {
+            let scheduler = &turning.scheduler;
+            return scheduler.time_to_send(now, backlog.packets, backlog.bytes);
         }
         let transmitter = &self.server.transmitter;
         transmitter.time_to_empty(now, backlog.packets, backlog.bytes)
@@ -267,7 +267,7 @@ impl QueuedLink {
 
     /// The end of the run: the sums end here, but the waits of what is still here are those it
     /// would have if nothing more arrived.
-    pub(crate) fn finish(&mut self, end: Time, outlet: &mut impl Outlet) {
+    pub(crate) fn finish(&mut self, end: Time, sink: &mut impl Departures) {
         let waiting = self.queue.backlog().packets;
         let server = &mut self.server;
         server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
@@ -277,7 +277,7 @@ impl QueuedLink {
             server.statistics.drops,
             server.statistics.marks,
         );
-        self.catch_up(Time::MAX, outlet);
+        self.catch_up(Time::MAX, sink);
         let server = &mut self.server;
         server.occupancy = occupancy;
         server.statistics.drops = drops;
@@ -294,15 +294,15 @@ impl QueuedLink {
 struct CatchUp<'a, O> {
     arrivals: &'a [Packet],
     server: &'a mut Server,
-    outlet: &'a mut O,
+    sink: &'a mut O,
     until: Time,
     left: &'a mut u64,
 }
 
-impl<O: Outlet> QueueWork for CatchUp<'_, O> {
+impl<O: Departures> QueueWork for CatchUp<'_, O> {
     #[inline(never)]
     fn run<Q: PacketQueue>(self, queue: &mut Q) {
-        let Self { server, outlet, .. } = self;
+        let Self { server, sink, .. } = self;
         let (mut arrivals, mut left) = (self.arrivals.iter(), 0);
         let mut next = arrivals.next();
         let mut until = next.map_or(self.until, |packet| packet.arrival);
@@ -311,7 +311,7 @@ impl<O: Outlet> QueueWork for CatchUp<'_, O> {
                 left += 1;
                 server.departure()
             } else if let Some(packet) = next {
-                server.enqueue(packet, queue, outlet);
+                server.enqueue(packet, queue, sink);
                 next = arrivals.next();
                 until = next.map_or(self.until, |packet| packet.arrival);
                 if !server.idle() {
@@ -321,7 +321,7 @@ impl<O: Outlet> QueueWork for CatchUp<'_, O> {
             } else {
                 break;
             };
-            server.serve(now, queue, outlet);
+            server.serve(now, queue, sink);
         }
         *self.left = left;
     }
@@ -351,13 +351,18 @@ impl Server {
         reason = "a call would pass the packet in memory"
     )]
     #[inline(always)]
-    fn enqueue(&mut self, packet: &Packet, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+    fn enqueue(
+        &mut self,
+        packet: &Packet,
+        queue: &mut impl PacketQueue,
+        sink: &mut impl Departures,
+    ) {
         self.statistics.arrivals += 1;
         self.occupancy -= ticks(1, packet.arrival);
         self.port.now = packet.arrival;
         queue.enqueue(*packet, &mut self.port);
         if self.has_counted() {
-            let drops = self.count(outlet);
+            let drops = self.count(sink);
             if drops > 0 {
                 let arrivals = self.statistics.arrivals;
                 self.statistics.bursts.at_arrival(arrivals, drops);
@@ -371,10 +376,10 @@ impl Server {
         reason = "a call would pass the packet in memory"
     )]
     #[inline(always)]
-    fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
+    fn serve(&mut self, now: Time, queue: &mut impl PacketQueue, sink: &mut impl Departures) {
         self.port.now = now;
-        if self.turns.is_some() {
-            self.take_turn(now, queue, outlet);
+        if self.scheduler.is_some() {
+            self.take_turn(now, queue, sink);
             return;
         }
         let was_idle = self.idle();
@@ -383,7 +388,7 @@ impl Server {
                 self.occupancy += ticks(1, now);
                 self.port.idle_since = None;
                 let departure = self.transmitter.take(now, packet.size, was_idle);
-                let account = outlet.send(&Service { packet, departure });
+                let account = sink.send(&Service { packet, departure });
                 if packet.arrival >= self.statistics.since {
                     self.statistics.accepted(account, now - packet.arrival);
                 }
@@ -392,38 +397,38 @@ impl Server {
                 self.port.idle_since.get_or_insert(now);
             }
         }
-        self.settle(outlet);
+        self.settle(sink);
     }
 
     /// The same where packets leave at turns: one that arrives waits for the next turn, and at that all go
     /// that may.
     #[inline(never)]
-    fn take_turn(&mut self, now: Time, queue: &mut impl PacketQueue, outlet: &mut impl Outlet) {
-        let Some(mut turning) = self.turns.take() else {
+    fn take_turn(&mut self, now: Time, queue: &mut impl PacketQueue, sink: &mut impl Departures) {
+        let Some(mut turning) = self.scheduler.take() else {
             return;
         };
         let was_idle = self.port.idle_since.take().is_some();
         if was_idle {
-            self.transmitter.busy_until = turning.turns.next(now);
+            self.transmitter.busy_until = turning.scheduler.next(now);
         }
         if self.departure() <= now {
             let (head, waiting) = (queue.head(), queue.backlog().bytes);
-            self.transmitter.busy_until = turning.turns.ready(now, head, waiting);
+            self.transmitter.busy_until = turning.scheduler.ready(now, head, waiting);
         }
-        if turning.turns.empties(now) {
+        if turning.scheduler.empties(now) {
             while let Some(packet) = queue.dequeue(&mut self.port) {
                 self.port.discards.push(packet);
             }
-            self.transmitter.busy_until = turning.turns.next(now);
+            self.transmitter.busy_until = turning.scheduler.next(now);
         } else if self.departure() <= now {
-            let Turning {
-                turns,
+            let ScheduledServer {
+                scheduler,
                 packets,
                 departures,
             } = &mut *turning;
             while let Some(packet) = queue.dequeue(&mut self.port) {
                 packets.push(packet);
-                if !turns.load(packet.size) {
+                if !scheduler.load(packet.size) {
                     break;
                 }
             }
@@ -431,33 +436,36 @@ impl Server {
                 // No packet waits: the turn is lost.
                 self.port.idle_since = Some(now);
             } else {
-                let free = turns.go(now, departures);
-                let start = turns.start(now);
+                let free = scheduler.serve(now, departures);
+                let start = scheduler.start(now);
                 self.occupancy += ticks(packets.len() as u64, start);
                 for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
-                    let account = outlet.send(&Service { packet, departure });
+                    let account = sink.send(&Service { packet, departure });
                     if packet.arrival >= self.statistics.since {
                         self.statistics.accepted(account, start - packet.arrival);
                     }
                 }
-                self.transmitter.busy_until = turns.next(free);
+                self.transmitter.busy_until = scheduler.next(free);
             }
         }
-        self.turns = Some(turning);
-        self.settle(outlet);
+        self.scheduler = Some(turning);
+        self.settle(sink);
     }
 
     /// How long from `now` on a packet waits that the discipline has handed over.
     fn held_after(&self, now: Time) -> Time {
-        let start = self.turns.as_ref().map(|turning| turning.turns.start(now));
+        let start = self
+            .scheduler
+            .as_ref()
+            .map(|turning| turning.scheduler.start(now));
         start.unwrap_or(now).saturating_sub(now)
     }
 
     /// Counts the packets that the discipline has dropped or marked in the last call.
     #[inline]
-    fn settle(&mut self, outlet: &mut impl Outlet) {
+    fn settle(&mut self, sink: &mut impl Departures) {
         if self.has_counted() {
-            let drops = self.count(outlet);
+            let drops = self.count(sink);
             if drops > 0 && self.usage_at_end.is_none() {
                 self.statistics.bursts.at_departure(drops);
             }
@@ -466,8 +474,8 @@ impl Server {
 
     /// The usage until `now`.
     fn usage(&self, now: Time) -> Usage {
-        match &self.turns {
-            Some(turning) => turning.turns.usage(now),
+        match &self.scheduler {
+            Some(turning) => turning.scheduler.usage(now),
             None => self.transmitter.usage(now),
         }
     }
@@ -480,14 +488,14 @@ impl Server {
 
     /// Takes over what the discipline has counted and dropped since; says how many count.
     #[inline(never)]
-    fn count(&mut self, outlet: &mut impl Outlet) -> u64 {
+    fn count(&mut self, sink: &mut impl Departures) -> u64 {
         self.statistics.marks += std::mem::take(&mut self.port.marks);
         let mut drops = 0;
         while let Some(packet) = self.port.discards.pop() {
             let counts = packet.arrival >= self.statistics.since;
             drops += u64::from(counts);
             self.occupancy += ticks(1, self.port.now);
-            outlet.discard(&Discarded {
+            sink.discard(&Discarded {
                 packet,
                 now: self.port.now,
                 counts,

@@ -6,33 +6,33 @@ use forebay_random::{Purpose, Stream};
 use forebay_scenario::{Link as LinkSpec, Medium, Seed};
 use forebay_units::{Bytes, Time};
 
-use crate::link::delivery_trace::Opportune;
-use crate::link::flush_on_outage::Flushing;
-use crate::link::media::cellular::Slotted;
-use crate::link::media::docsis::Granted;
-use crate::link::media::wifi::Contending;
+use crate::link::delivery_trace::DeliveryTrace;
+use crate::link::flush_on_outage::FlushOnOutage;
+use crate::link::media::cellular::Tdma;
+use crate::link::media::docsis::RequestGrant;
+use crate::link::media::wifi::Csma;
 use crate::link::shaper::Shaper;
 use crate::link::transmitter::{Transmitter, Usage};
 
 /// The schedule of a queue: when it may hand over packets, and when they have left. Turns come one
-/// after the other: [`Turns::next`], then [`Turns::load`] for each packet, then [`Turns::go`].
+/// after the other: [`Scheduler::next`], then [`Scheduler::load`] for each packet, then [`Scheduler::serve`].
 #[derive(Clone, Debug)]
-pub(crate) enum Turns {
+pub(crate) enum Scheduler {
     /// At opportunities of delivery.
-    Opportune(Opportune),
+    DeliveryTrace(DeliveryTrace),
     /// One packet after the other, and nothing of what waits when an outage begins.
-    Flushing(Flushing),
+    FlushOnOutage(FlushOnOutage),
     /// One packet after the other, each when there are tokens.
     Shaped(Box<Shaper>),
     /// When a station has won the medium.
-    Contending(Box<Contending>),
+    Csma(Box<Csma>),
     /// In slots.
-    Slotted(Box<Slotted>),
+    Tdma(Box<Tdma>),
     /// When what was asked for is granted.
-    Granted(Box<Granted>),
+    RequestGrant(Box<RequestGrant>),
 }
 
-impl Turns {
+impl Scheduler {
     /// Whether a link has turns.
     pub(crate) fn are_of(link: &LinkSpec) -> bool {
         link.shaper.is_some()
@@ -61,24 +61,29 @@ impl Turns {
         if link.outages.flush {
             let outages = link.outages.realized(seed, number, end);
             let begins = outages.into_iter().map(|(begin, _)| begin);
-            return Some(Self::Flushing(Flushing::new(transmitter.clone(), begins)));
+            return Some(Self::FlushOnOutage(FlushOnOutage::new(
+                transmitter.clone(),
+                begins,
+            )));
         }
         if let Some(opportunities) = link.opportunities() {
-            return Some(Self::Opportune(Opportune::new(opportunities.clone())));
+            return Some(Self::DeliveryTrace(DeliveryTrace::new(
+                opportunities.clone(),
+            )));
         }
-        let draws = Stream::new(seed, number as u64, Purpose::Access);
+        let stream = Stream::new(seed, number as u64, Purpose::Access);
         Some(match link.medium? {
             Medium::Wifi(wifi) => {
                 let phy = link.phy.clone()?;
-                Self::Contending(Box::new(Contending::new(wifi, phy, link.rate, draws)))
+                Self::Csma(Box::new(Csma::new(wifi, phy, link.rate, stream)))
             }
             Medium::Cellular(cellular) => {
                 let steps = link.realized(seed, number, end);
                 let rates = (link.phy.as_ref()?.rate, link.rate);
-                Self::Slotted(Box::new(Slotted::new(cellular, rates, steps, draws)))
+                Self::Tdma(Box::new(Tdma::new(cellular, rates, steps, stream)))
             }
             Medium::Docsis(docsis) => {
-                Self::Granted(Box::new(Granted::new(docsis, transmitter.clone())))
+                Self::RequestGrant(Box::new(RequestGrant::new(docsis, transmitter.clone())))
             }
         })
     }
@@ -86,12 +91,12 @@ impl Turns {
     /// The first instant from `now` on at which the discipline may be asked, where a packet waits.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         match self {
-            Self::Opportune(turns) => turns.next(now),
-            Self::Flushing(turns) => turns.next(now),
-            Self::Shaped(turns) => turns.next(now),
-            Self::Contending(turns) => turns.next(now),
-            Self::Slotted(turns) => turns.next(now),
-            Self::Granted(turns) => turns.next(now),
+            Self::DeliveryTrace(scheduler) => scheduler.next(now),
+            Self::FlushOnOutage(scheduler) => scheduler.next(now),
+            Self::Shaped(scheduler) => scheduler.next(now),
+            Self::Csma(scheduler) => scheduler.next(now),
+            Self::Tdma(scheduler) => scheduler.next(now),
+            Self::RequestGrant(scheduler) => scheduler.next(now),
         }
     }
 
@@ -99,8 +104,8 @@ impl Turns {
     /// size of the next one, if it is known.
     pub(crate) fn ready(&mut self, now: Time, head: Option<u32>, waiting: u64) -> Time {
         match self {
-            Self::Shaped(turns) => head.map_or(now, |size| turns.ready(now, size)),
-            Self::Granted(turns) => turns.ready(now, waiting),
+            Self::Shaped(scheduler) => head.map_or(now, |size| scheduler.ready(now, size)),
+            Self::RequestGrant(scheduler) => scheduler.ready(now, waiting),
             _ => now,
         }
     }
@@ -108,7 +113,7 @@ impl Turns {
     /// Whether all that waits is dropped at this turn.
     pub(crate) fn empties(&mut self, now: Time) -> bool {
         match self {
-            Self::Flushing(turns) => turns.empties(now),
+            Self::FlushOnOutage(scheduler) => scheduler.empties(now),
             _ => false,
         }
     }
@@ -116,25 +121,25 @@ impl Turns {
     /// A packet of `size` bytes is taken in at a turn; whether one more may be.
     pub(crate) fn load(&mut self, size: u32) -> bool {
         match self {
-            Self::Opportune(turns) => turns.load(size),
-            Self::Flushing(turns) => turns.load(size),
-            Self::Shaped(turns) => turns.load(size),
-            Self::Contending(turns) => turns.load(size),
-            Self::Slotted(turns) => turns.load(size),
-            Self::Granted(turns) => turns.load(size),
+            Self::DeliveryTrace(scheduler) => scheduler.load(size),
+            Self::FlushOnOutage(scheduler) => scheduler.load(size),
+            Self::Shaped(scheduler) => scheduler.load(size),
+            Self::Csma(scheduler) => scheduler.load(size),
+            Self::Tdma(scheduler) => scheduler.load(size),
+            Self::RequestGrant(scheduler) => scheduler.load(size),
         }
     }
 
     /// The turn ends: appends when each packet that was taken in has left, in their order, and says when
     /// the next turn may be at the earliest.
-    pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
+    pub(crate) fn serve(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         match self {
-            Self::Opportune(turns) => turns.go(departures),
-            Self::Flushing(turns) => turns.go(now, departures),
-            Self::Shaped(turns) => turns.go(now, departures),
-            Self::Contending(turns) => turns.go(departures),
-            Self::Slotted(turns) => turns.go(departures),
-            Self::Granted(turns) => turns.go(departures),
+            Self::DeliveryTrace(scheduler) => scheduler.serve(departures),
+            Self::FlushOnOutage(scheduler) => scheduler.serve(now, departures),
+            Self::Shaped(scheduler) => scheduler.serve(now, departures),
+            Self::Csma(scheduler) => scheduler.serve(departures),
+            Self::Tdma(scheduler) => scheduler.serve(departures),
+            Self::RequestGrant(scheduler) => scheduler.serve(departures),
         }
     }
 
@@ -142,7 +147,7 @@ impl Turns {
     /// is over, or later where they wait for tokens.
     pub(crate) fn start(&self, now: Time) -> Time {
         match self {
-            Self::Shaped(turns) => turns.start().max(now),
+            Self::Shaped(scheduler) => scheduler.start().max(now),
             _ => now,
         }
     }
@@ -150,9 +155,9 @@ impl Turns {
     /// The transmitter that sends the packets one by one, if there is one.
     pub(crate) fn transmitter(&self) -> Option<&Transmitter> {
         match self {
-            Self::Flushing(turns) => Some(turns.transmitter()),
-            Self::Shaped(turns) => Some(turns.line()),
-            Self::Granted(turns) => Some(turns.transmitter()),
+            Self::FlushOnOutage(scheduler) => Some(scheduler.transmitter()),
+            Self::Shaped(scheduler) => Some(scheduler.line()),
+            Self::RequestGrant(scheduler) => Some(scheduler.transmitter()),
             _ => None,
         }
     }
@@ -160,12 +165,12 @@ impl Turns {
     /// The usage until `now`.
     pub(crate) fn usage(&self, now: Time) -> Usage {
         match self {
-            Self::Opportune(turns) => Usage::sent(now, turns.sent(now)),
-            Self::Flushing(turns) => turns.transmitter().usage(now),
-            Self::Shaped(turns) => turns.usage(now),
-            Self::Contending(turns) => Usage::sent(now, turns.sent(now)),
-            Self::Slotted(turns) => Usage::sent(now, turns.sent(now)),
-            Self::Granted(turns) => turns.transmitter().usage(now),
+            Self::DeliveryTrace(scheduler) => Usage::sent(now, scheduler.sent(now)),
+            Self::FlushOnOutage(scheduler) => scheduler.transmitter().usage(now),
+            Self::Shaped(scheduler) => scheduler.usage(now),
+            Self::Csma(scheduler) => Usage::sent(now, scheduler.sent(now)),
+            Self::Tdma(scheduler) => Usage::sent(now, scheduler.sent(now)),
+            Self::RequestGrant(scheduler) => scheduler.transmitter().usage(now),
         }
     }
 
@@ -173,12 +178,16 @@ impl Turns {
     /// in.
     pub(crate) fn time_to_send(&self, now: Time, packets: u64, bytes: u64) -> Time {
         match self {
-            Self::Opportune(turns) => turns.time_to_send(now, packets, bytes),
-            Self::Flushing(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
-            Self::Shaped(turns) => turns.time_to_send(now, packets, bytes),
-            Self::Contending(turns) => turns.time_to_send(now, bytes),
-            Self::Slotted(turns) => turns.time_to_send(now, bytes),
-            Self::Granted(turns) => turns.transmitter().time_to_empty(now, packets, bytes),
+            Self::DeliveryTrace(scheduler) => scheduler.time_to_send(now, packets, bytes),
+            Self::FlushOnOutage(scheduler) => {
+                scheduler.transmitter().time_to_empty(now, packets, bytes)
+            }
+            Self::Shaped(scheduler) => scheduler.time_to_send(now, packets, bytes),
+            Self::Csma(scheduler) => scheduler.time_to_send(now, bytes),
+            Self::Tdma(scheduler) => scheduler.time_to_send(now, bytes),
+            Self::RequestGrant(scheduler) => {
+                scheduler.transmitter().time_to_empty(now, packets, bytes)
+            }
         }
     }
 }
@@ -188,7 +197,7 @@ pub(crate) mod testing {
     use super::*;
     use crate::calendar::Calendar;
     use crate::ids::LinkId;
-    use crate::link::queued::{Discarded, Outlet, QueuedLink, Service};
+    use crate::link::queued::{Departures, Discarded, QueuedLink, Service};
     use crate::link::statistics::Account;
     use crate::link::transmitter::Transmitter;
     use forebay_discipline::{Ecn, Label, Limit, Packet, Port, Setting, discipline};
@@ -204,7 +213,7 @@ pub(crate) mod testing {
 
     struct Seen(Vec<Left>);
 
-    impl Outlet for Seen {
+    impl Departures for Seen {
         fn send(&mut self, service: &Service) -> Account {
             self.0[service.packet.number as usize] = Left::At(service.departure);
             Account::ALL
@@ -216,7 +225,7 @@ pub(crate) mod testing {
     }
 
     /// The outcomes of packets of these sizes that arrive at these times at a drop-tail queue.
-    pub(crate) fn play(turns: Turns, limit: Limit, arrivals: &[(Time, u32)]) -> Vec<Left> {
+    pub(crate) fn play(scheduler: Scheduler, limit: Limit, arrivals: &[(Time, u32)]) -> Vec<Left> {
         let rate = Rate::from_bits_per_second(12_000_000);
         let setting = Setting {
             limit,
@@ -231,7 +240,7 @@ pub(crate) mod testing {
             .queued(&setting);
         let port = Port::new(Stream::new(Seed::default(), 0, Purpose::Discipline));
         let link = QueuedLink::new(queue, Transmitter::new(rate, 0), port);
-        let mut link = link.with_turns(Some(turns));
+        let mut link = link.with_turns(Some(scheduler));
         let mut calendar = Calendar::new(None, Time::from_millis(1), 1, Time::from_secs(10));
         let mut seen = Seen(vec![Left::Dropped; arrivals.len()]);
         for (number, &(arrival, size)) in arrivals.iter().enumerate() {
@@ -260,7 +269,7 @@ mod tests {
     use forebay_units::Rate;
 
     /// 1 B/us of tokens and a peak of 2 B/us, in front of a line of 10 B/us that adds `framing` to each packet.
-    fn shaped(kind: ShaperKind, peak: bool, framing: u32) -> Turns {
+    fn shaped(kind: ShaperKind, peak: bool, framing: u32) -> Scheduler {
         let spec = ShaperSpec {
             rate: Rate::from_bits_per_second(8_000_000),
             burst: Bytes::new(3000),
@@ -270,7 +279,7 @@ mod tests {
         };
         let line = Transmitter::new(Rate::from_bits_per_second(80_000_000), framing);
         let shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
-        Turns::Shaped(Box::new(shaper))
+        Scheduler::Shaped(Box::new(shaper))
     }
 
     /// Tokens of waiting packets count framing, and no reading shows more usage than possible. The
@@ -281,23 +290,23 @@ mod tests {
         for (kind, peak) in [(Tbf, false), (Tbf, true), (Htb, false), (Htb, true)] {
             let arrivals = [(Time::ZERO, 1500); 20];
             let plain = play(shaped(kind, peak, 0), Limit::Packets(99), &arrivals);
-            let mut turns = shaped(kind, peak, 38);
+            let mut scheduler = shaped(kind, peak, 38);
             let (mut now, mut usages, mut told) = (Time::ZERO, Vec::new(), None);
             for left in plain {
-                let turn = turns.next(now);
+                let turn = scheduler.next(now);
                 while now < turn {
-                    usages.push(turns.usage(now));
+                    usages.push(scheduler.usage(now));
                     now += Time::from_micros(37);
                 }
                 now = turn;
-                turns.load(1462);
+                scheduler.load(1462);
                 let mut departures = Vec::new();
-                turns.go(now, &mut departures);
+                scheduler.serve(now, &mut departures);
                 let departure = departures[0];
                 assert_eq!(left, Left::At(departure), "{kind:?}");
                 let bits = Time::from_micros(150);
                 let near = |told| told <= departure && departure <= told + bits;
-                let next = now + turns.time_to_send(now, 1, 1462);
+                let next = now + scheduler.time_to_send(now, 1, 1462);
                 assert!(told.replace(next).is_none_or(near), "{kind:?}");
             }
             for (at, before) in usages.iter().enumerate() {

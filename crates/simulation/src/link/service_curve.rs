@@ -8,7 +8,7 @@ use forebay_units::{Rate, RateSteps, Time, Work};
 
 /// A line behind token buckets with more packets than can be sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Backlogged {
+pub(crate) struct ServiceCurve {
     steps: Arc<RateSteps>,
     buckets: Vec<Bucket>,
     /// Until when it has been followed, and what was sent until then.
@@ -27,7 +27,7 @@ pub(crate) struct Bucket {
 /// How many steps of the rate are looked at to say when something has been sent.
 const LOOKS: usize = 1000;
 
-impl Backlogged {
+impl ServiceCurve {
     /// From this time on, with buckets as they are then.
     pub(crate) fn new(steps: Arc<RateSteps>, buckets: Vec<Bucket>, at: Time) -> Self {
         Self {
@@ -132,7 +132,7 @@ mod tests {
     /// go, then 6 kB in 6 ms, and the bucket is full again.
     #[test]
     fn tokens_are_saved_while_the_line_is_slow() {
-        let mut all = Backlogged::new(line(), vec![bucket(40, 6)], Time::ZERO);
+        let mut all = ServiceCurve::new(line(), vec![bucket(40, 6)], Time::ZERO);
         let sent = [1000, 2000, 5000, 8000, 9000, 10_000].map(|micros| {
             all.advance(Time::from_micros(micros));
             all.sent().bits() / 8.0
@@ -161,7 +161,7 @@ mod tests {
             let steps = Arc::new(RateSteps::new(&steps, Some(period)).unwrap());
             let mut buckets = vec![bucket(rate, size)];
             buckets.extend(peak.map(|(more, size)| bucket(rate + more, size)));
-            let mut all = Backlogged::new(steps.clone(), buckets.clone(), Time::ZERO);
+            let mut all = ServiceCurve::new(steps.clone(), buckets.clone(), Time::ZERO);
             let (mut sent, micro) = (Work::ZERO, Time::from_micros(1));
             for number in 0..until {
                 let line = Work::at(steps.phase(Time::from_micros(number)).rate, micro);
@@ -175,7 +175,7 @@ mod tests {
             }
             all.advance(Time::from_micros(until));
             prop_assert_eq!(all.sent(), sent);
-            let reached = Backlogged::new(steps, vec![bucket(rate, size)], Time::ZERO);
+            let reached = ServiceCurve::new(steps, vec![bucket(rate, size)], Time::ZERO);
             let mut before = reached.clone();
             let at = reached.reach(sent);
             if at > Time::ZERO {

@@ -8,7 +8,7 @@
 use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
 use forebay_units::{Bytes, Time, Work};
 
-use crate::link::service_curve::{Backlogged, Bucket};
+use crate::link::service_curve::{Bucket, ServiceCurve};
 use crate::link::token_bucket::TokenBucket;
 use crate::link::transmitter::{Transmitter, Usage};
 
@@ -21,7 +21,7 @@ pub(crate) struct Shaper {
     /// The packet that went last, where it may still wait for its tokens.
     going: Option<Going>,
     /// Data that could have been sent, if the line's rate changes.
-    most: Option<Backlogged>,
+    most: Option<ServiceCurve>,
     /// Debt that a bucket may have.
     lent: Bytes,
     /// The end of the run.
@@ -113,14 +113,14 @@ impl Shaper {
         tokens: &Tokens,
         (room, lent): (Bytes, Bytes),
         at: Time,
-    ) -> Option<Backlogged> {
+    ) -> Option<ServiceCurve> {
         let bucket = |bucket: &TokenBucket| Bucket {
             rate: bucket.rate(),
             size: bucket.size() + Work::of(room + lent),
             tokens: bucket.level().0 + Work::of(lent),
         };
         let buckets = tokens.buckets().map(bucket).collect();
-        Some(Backlogged::new(self.line.steps()?.clone(), buckets, at))
+        Some(ServiceCurve::new(self.line.steps()?.clone(), buckets, at))
     }
 
     /// The transmitter of the packets.
@@ -128,7 +128,7 @@ impl Shaper {
         &self.line
     }
 
-    /// See [`crate::link::scheduler::Turns::next`]: when the packet before has left, and nothing is owed.
+    /// See [`crate::link::scheduler::Scheduler::next`]: when the packet before has left, and nothing is owed.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.line.busy_until.max(now);
         if self.kind == ShaperKind::Tbf {
@@ -138,7 +138,7 @@ impl Shaper {
         free.max(self.tokens.ready(Bytes::ZERO))
     }
 
-    /// See [`crate::link::scheduler::Turns::ready`].
+    /// See [`crate::link::scheduler::Scheduler::ready`].
     pub(crate) fn ready(&mut self, now: Time, size: u32) -> Time {
         self.settle();
         match self.kind {
@@ -147,14 +147,14 @@ impl Shaper {
         }
     }
 
-    /// See [`crate::link::scheduler::Turns::load`].
+    /// See [`crate::link::scheduler::Scheduler::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         self.loaded = size;
         false
     }
 
-    /// See [`crate::link::scheduler::Turns::go`].
-    pub(crate) fn go(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
+    /// See [`crate::link::scheduler::Scheduler::serve`].
+    pub(crate) fn serve(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         let start = self.ready(now, self.loaded);
         let idle = !self.line.occupied(start);
         let departure = self.line.take(start, self.loaded, idle);
@@ -223,7 +223,7 @@ impl Shaper {
     fn usage_in_steps(
         &self,
         now: Time,
-        mut most: Backlogged,
+        mut most: ServiceCurve,
         (tokens, left): (&Tokens, Work),
     ) -> Usage {
         most.advance(now.min(self.end));
@@ -270,7 +270,7 @@ impl Shaper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::Scheduler;
     use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_units::{Rate, RateSteps};
@@ -291,13 +291,13 @@ mod tests {
     };
     const LINE: Rate = Rate::from_bits_per_second(80_000_000);
 
-    fn shaped(spec: ShaperSpec) -> Turns {
+    fn shaped(spec: ShaperSpec) -> Scheduler {
         behind(spec, Transmitter::new(LINE, 0))
     }
 
-    fn behind(spec: ShaperSpec, line: Transmitter) -> Turns {
+    fn behind(spec: ShaperSpec, line: Transmitter) -> Scheduler {
         let shaper = Shaper::new(spec, line, Bytes::new(1500), Time::MAX);
-        Turns::Shaped(Box::new(shaper))
+        Scheduler::Shaped(Box::new(shaper))
     }
 
     /// A line of these rates, each for this many microseconds, over and over.
@@ -408,14 +408,14 @@ mod tests {
                     for left in (0..100).rev() {
                         now = shaper.next(now);
                         shaper.load(1500);
-                        now = shaper.go(now, &mut Vec::new());
+                        now = shaper.serve(now, &mut Vec::new());
                         let mut ahead = shaper.clone();
                         let told = now + ahead.time_to_send(now, left, 1500 * left);
                         let mut at = now;
                         for _ in 0..left {
                             at = ahead.next(at);
                             ahead.load(1500);
-                            at = ahead.go(at, &mut Vec::new());
+                            at = ahead.serve(at, &mut Vec::new());
                         }
                         // Tokens that are saved while a packet is on the line; and up to a packet less in each
                         // of ten periods, for which there is another one.
@@ -532,7 +532,7 @@ mod tests {
                     usages.push(shaper.usage(look));
                 }
                 shaper.load(size);
-                now = shaper.go(now, &mut Vec::new());
+                now = shaper.serve(now, &mut Vec::new());
             }
             usages.extend(looks.map(|look| shaper.usage(look)));
             for (at, before) in usages.iter().enumerate() {
@@ -565,7 +565,7 @@ mod tests {
                             usages.push(shaper.usage(now));
                         }
                         shaper.load(1500);
-                        now = shaper.go(now, &mut Vec::new());
+                        now = shaper.serve(now, &mut Vec::new());
                     }
                     for pair in usages.windows(2) {
                         let used = pair[1].since(&pair[0]);

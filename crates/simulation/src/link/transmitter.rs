@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forebay_scenario::Link as LinkSpec;
 use forebay_units::{Bytes, Rate, RateSteps, Time, Work};
 
-use crate::link::piecewise_rate::Stepping;
+use crate::link::piecewise_rate::PiecewiseRate;
 
 /// A transmitter: its rate, and until when it is busy.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Transmitter {
     /// Transmission time of everything taken, at a constant rate.
     pub(crate) work: Time,
     /// Where the rate changes: then no size is cached, so that a constant rate asks nothing more.
-    steps: Option<Box<Stepping>>,
+    steps: Option<Box<PiecewiseRate>>,
 }
 
 /// No packet's size.
@@ -104,7 +104,7 @@ impl Transmitter {
     pub(crate) fn in_steps(rate: Rate, overhead: u32, steps: Arc<RateSteps>) -> Self {
         Self {
             cached: (NO_SIZE, Time::ZERO, 0),
-            steps: Some(Box::new(Stepping::new(steps))),
+            steps: Some(Box::new(PiecewiseRate::new(steps))),
             ..Self::new(rate, overhead)
         }
     }
@@ -149,7 +149,7 @@ impl Transmitter {
 
     /// The part that sends at a changing rate, if the rate changes.
     #[inline]
-    pub(crate) fn stepping(&self) -> Option<&Stepping> {
+    pub(crate) fn stepping(&self) -> Option<&PiecewiseRate> {
         self.steps.as_deref()
     }
 

@@ -7,7 +7,7 @@ use forebay_units::Time;
 /// The kind of a packet's event at the target link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Happening {
+pub enum PacketEventKind {
     /// It arrives; a packet that is lost on arrival does, too.
     Arrives = 0,
     /// Its transmission ends. If the end is known at the packet's arrival, it is reported then,
@@ -21,11 +21,11 @@ pub enum Happening {
 
 /// A packet at the target link, and what happened to it when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sighting {
+pub struct PacketEvent {
     /// Time of the event: for departures perhaps later than the reading that reports it.
     pub time: Time,
     /// Kind of the event.
-    pub happening: Happening,
+    pub kind: PacketEventKind,
     /// Number of its flow over all groups, as traces count them; for packets without
     /// acknowledgments the number of the group's first flow.
     pub flow: u32,
@@ -43,19 +43,19 @@ pub struct Sighting {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// In the order in which the run came to know of it.
-    pub sightings: Vec<Sighting>,
+    pub packet_events: Vec<PacketEvent>,
     /// Number of further events for which there was no room.
     pub missed: u64,
 }
 
 /// A probe that records events until a caller reads them.
 #[derive(Debug)]
-pub(crate) struct Onlooker {
+pub(crate) struct Probe {
     seen: Seen,
     most: usize,
 }
 
-impl Onlooker {
+impl Probe {
     /// A probe with room for `most` events.
     pub(crate) fn new(most: usize) -> Self {
         Self {
@@ -65,10 +65,13 @@ impl Onlooker {
     }
 
     /// Keeps one more, or counts it as missed.
-    pub(crate) fn see(&mut self, sighting: Sighting) {
-        let Seen { sightings, missed } = &mut self.seen;
-        if sightings.len() < self.most {
-            sightings.push(sighting);
+    pub(crate) fn see(&mut self, event: PacketEvent) {
+        let Seen {
+            packet_events,
+            missed,
+        } = &mut self.seen;
+        if packet_events.len() < self.most {
+            packet_events.push(event);
         } else {
             *missed += 1;
         }
@@ -90,19 +93,19 @@ mod tests {
         /// than allowed.
         #[test]
         fn nothing_is_lost_uncounted(most in 0usize..50, between in prop::collection::vec(0u32..80, 0..8)) {
-            let mut onlooker = Onlooker::new(most);
+            let mut probe = Probe::new(most);
             let mut next = 0;
             for count in between {
                 let numbers: Vec<u32> = (next..next + count).collect();
                 next += count;
                 for &flow in &numbers {
                     let time = Time::from_picos(7);
-                    let (happening, group, packet, bytes) = (Happening::Arrives, 0, 0, 40);
+                    let (kind, group, packet, bytes) = (PacketEventKind::Arrives, 0, 0, 40);
                     let segment = Segment::Data;
-                    onlooker.see(Sighting { time, happening, flow, group, packet, segment, bytes });
+                    probe.see(PacketEvent { time, kind, flow, group, packet, segment, bytes });
                 }
-                let seen = onlooker.look();
-                let kept: Vec<u32> = seen.sightings.iter().map(|sighting| sighting.flow).collect();
+                let seen = probe.look();
+                let kept: Vec<u32> = seen.packet_events.iter().map(|event| event.flow).collect();
                 prop_assert_eq!(&kept[..], &numbers[..numbers.len().min(most)]);
                 prop_assert_eq!(seen.missed as usize + kept.len(), numbers.len());
             }

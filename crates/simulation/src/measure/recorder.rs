@@ -20,7 +20,7 @@ use crate::link::Link;
 use crate::link::transmitter::{Transmitter, Usage};
 use crate::measure::congestion_events::CongestionEvents;
 use crate::measure::loss_phases::LossPhases;
-use crate::measure::probe::{Happening, Onlooker, Sighting};
+use crate::measure::probe::{PacketEvent, PacketEventKind, Probe};
 use crate::measure::sampler::Sampler;
 use crate::measure::transfers;
 
@@ -37,7 +37,7 @@ pub struct Recorder<'a> {
     traces: Option<Box<Traces>>,
     record_packets: bool,
     /// Probe of each packet at the target link, if there is one.
-    onlooker: Option<Box<Onlooker>>,
+    probe: Option<Box<Probe>>,
     record_headers: bool,
     /// Transmitter of the target link, if each packet takes a time of its own.
     sender: Option<Transmitter>,
@@ -87,7 +87,7 @@ impl<'a> Recorder<'a> {
             warm: false,
             traces: None,
             record_packets: false,
-            onlooker: None,
+            probe: None,
             record_headers: false,
             sender: None,
             waiting: BTreeMap::new(),
@@ -110,17 +110,17 @@ impl<'a> Recorder<'a> {
 
     /// Whether each packet at the target link is to be seen here.
     pub fn records_packets(&self) -> bool {
-        self.record_packets || self.onlooker.is_some()
+        self.record_packets || self.probe.is_some()
     }
 
     /// Sets or removes the probe from now on.
-    pub(crate) fn show(&mut self, onlooker: Option<Onlooker>) {
-        self.onlooker = onlooker.map(Box::new);
+    pub(crate) fn show(&mut self, probe: Option<Probe>) {
+        self.probe = probe.map(Box::new);
     }
 
     /// The probe.
-    pub(crate) fn onlooker(&mut self) -> Option<&mut Onlooker> {
-        self.onlooker.as_deref_mut()
+    pub(crate) fn probe(&mut self) -> Option<&mut Probe> {
+        self.probe.as_deref_mut()
     }
 
     /// Whether what headers say is recorded, and acknowledgments that cross no link.
@@ -284,7 +284,7 @@ impl<'a> Recorder<'a> {
             Fate::Departs(departure, _) => departure,
             Fate::Waits | Fate::Dropped => now,
         };
-        self.show_to_onlooker(Observed { packet, fate }, at, flows);
+        self.record_event(Observed { packet, fate }, at, flows);
         let Some(index) = self.waiting.remove(&key(&packet)) else {
             return;
         };
@@ -304,31 +304,31 @@ impl<'a> Recorder<'a> {
             fate: Fate::Waits,
             ..observed
         };
-        self.show_to_onlooker(arrival, now, flows);
+        self.record_event(arrival, now, flows);
         match observed.fate {
             Fate::Waits => {}
-            Fate::Departs(departure, _) => self.show_to_onlooker(observed, departure, flows),
-            Fate::Dropped => self.show_to_onlooker(observed, now, flows),
+            Fate::Departs(departure, _) => self.record_event(observed, departure, flows),
+            Fate::Dropped => self.record_event(observed, now, flows),
         }
     }
 
-    fn show_to_onlooker<E: Ends>(
+    fn record_event<E: Ends>(
         &mut self,
         Observed { packet, fate }: Observed,
         time: Time,
         flows: &Flows<E>,
     ) {
-        let Some(onlooker) = &mut self.onlooker else {
+        let Some(probe) = &mut self.probe else {
             return;
         };
         let seen = Seen::of(&packet, flows);
-        onlooker.see(Sighting {
+        probe.see(PacketEvent {
             time,
-            happening: match fate {
-                Fate::Waits => Happening::Arrives,
-                Fate::Departs(_, Mark::Absent) => Happening::Departs,
-                Fate::Departs(_, Mark::Present) => Happening::DepartsMarked,
-                Fate::Dropped => Happening::IsDropped,
+            kind: match fate {
+                Fate::Waits => PacketEventKind::Arrives,
+                Fate::Departs(_, Mark::Absent) => PacketEventKind::Departs,
+                Fate::Departs(_, Mark::Present) => PacketEventKind::DepartsMarked,
+                Fate::Dropped => PacketEventKind::IsDropped,
             },
             flow: self.first_numbers[seen.group.index()] + seen.index,
             group: seen.group.index() as u32,

@@ -6,17 +6,17 @@ use forebay_scenario::{FlowGroup, Law};
 use forebay_units::Time;
 
 use super::state::MOST_PERIODS;
-use crate::sampling::Draws;
+use crate::sampling::Sampling;
 use crate::traffic::on_periods::{OnPeriod, OnPeriods};
 
 /// The number of flows of a group in a replication, and their random numbers.
-pub(crate) fn flows(spec: &FlowGroup, number: u64, seed: Seed) -> (u64, Draws) {
+pub(crate) fn flows(spec: &FlowGroup, number: u64, seed: Seed) -> (u64, Sampling) {
     let count = spec.drawn_count(number, seed);
-    (count, Draws::new(seed, spec))
+    (count, Sampling::new(seed, spec))
 }
 
 /// The instants at which flow `index` of `count` starts and stops.
-pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Draws) -> (Time, Time) {
+pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Sampling) -> (Time, Time) {
     // Most groups state both.
     if let (Law::Value(start), None) = (&spec.start, &spec.stop) {
         return (*start, Time::MAX);
@@ -32,7 +32,7 @@ pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Draws) 
 pub(crate) fn on_periods<'a>(
     spec: &FlowGroup,
     (index, count): (u64, u64),
-    draws: &Draws,
+    draws: &Sampling,
     (periods, to): (&'a OnPeriods, Time),
 ) -> impl Iterator<Item = OnPeriod> + use<'a> {
     let (start, stop) = life(spec, (index, count), draws);

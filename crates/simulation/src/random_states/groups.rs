@@ -10,7 +10,7 @@ use super::state::{
     Found, MOST_EVENTS, MOST_FLOWS, MOST_PERIODS, Rarer, StateKind, Window, is_constant, of_any,
     rarest, rarest_of, seconds,
 };
-use crate::sampling::Draws;
+use crate::sampling::Sampling;
 use crate::traffic::on_periods::OnPeriods;
 
 /// The most flows of which the draws of single flows matter.
@@ -136,7 +136,7 @@ impl<'a> Group<'a> {
     }
 
     /// The number of flows in a replication, and their random numbers.
-    fn flows(&self, seed: Seed) -> (u64, Draws) {
+    fn flows(&self, seed: Seed) -> (u64, Sampling) {
         activity::flows(self.spec, self.number, seed)
     }
 
@@ -248,7 +248,7 @@ impl<'a> Group<'a> {
     fn on_time(
         &self,
         flow: (u64, u64),
-        draws: &Draws,
+        draws: &Sampling,
         (periods, window): (&OnPeriods, Window),
     ) -> f64 {
         let all = activity::on_periods(self.spec, flow, draws, (periods, window.to));
@@ -283,7 +283,7 @@ impl<'a> Group<'a> {
     fn due(
         &self,
         (index, count): (u64, u64),
-        draws: &Draws,
+        draws: &Sampling,
         (every, window): (&Law<Time>, Window),
     ) -> f64 {
         let (start, stop) = activity::life(self.spec, (index, count), draws);
@@ -317,7 +317,7 @@ impl<'a> Group<'a> {
         let (group, window) = (*self, rarer.window(&self.run));
         let found = Found::of_process(StateKind::OpenLoop, names, &rarer);
         Some(found.sampled(move |seed| {
-            let draws = Draws::new(seed, group.spec);
+            let draws = Sampling::new(seed, group.spec);
             let mut gaps = draws.stream(0, Purpose::Interarrival);
             let (mut at, _) = activity::life(group.spec, (0, 1), &draws);
             let mut bytes = 0.0;

@@ -7,7 +7,7 @@ use forebay_units::{Bytes, Time};
 use crate::ids::ResponsiveId;
 use crate::measure::transfers::Transfers;
 use crate::refusal::{Refusal, unsupported};
-use crate::sampling::Draws;
+use crate::sampling::Sampling;
 use crate::traffic::incast::Rounds;
 
 /// Draws and totals of one group.
@@ -16,7 +16,7 @@ pub struct Group<'a> {
     /// Its table in the scenario.
     pub spec: &'a FlowGroup,
     /// Streams of its random numbers.
-    pub draws: Draws,
+    pub draws: Sampling,
     /// Arrival process of open-loop transfers.
     arrivals: Stream,
     /// Open-loop transfers that have arrived.
@@ -36,7 +36,7 @@ impl<'a> Group<'a> {
         (spec, seed): (&'a FlowGroup, Seed),
         earliness: Time,
     ) -> Self {
-        let draws = Draws::new(seed, spec);
+        let draws = Sampling::new(seed, spec);
         let incast = matches!(spec.workload, Workload::Incast { .. });
         let mut group = Self {
             spec,

@@ -21,7 +21,7 @@ pub(crate) struct OnPeriod {
 
 /// The state of a source that is active when the run begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FoundUnderWay {
+pub(crate) struct InitialState {
     /// The current on period, from zero on, or the next one.
     pub(crate) period: OnPeriod,
     /// The time since the last on period, if the source is off.
@@ -49,7 +49,7 @@ impl OnPeriods {
     /// The state at time zero of a source whose periods have followed each other for ever: it is on with the
     /// probability E\[on\] / (E\[on\] + E\[off\]). The stream `phase` decides the state, the stream `draws` the
     /// length of an on period that follows.
-    pub(crate) fn under_way(&self, draws: &mut Stream, phase: &mut Stream) -> FoundUnderWay {
+    pub(crate) fn under_way(&self, draws: &mut Stream, phase: &mut Stream) -> InitialState {
         let (on, off) = (self.on.mean(), self.off.mean());
         let is_on = phase.uniform() * (on + off) < on;
         let gap_share = phase.uniform();
@@ -63,7 +63,7 @@ impl OnPeriods {
         } else {
             self.first(found.left, draws)
         };
-        FoundUnderWay {
+        InitialState {
             period,
             silence: (!is_on).then_some(found.elapsed),
             gap_share,

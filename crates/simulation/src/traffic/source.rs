@@ -6,7 +6,7 @@ use forebay_units::{Rate, Time};
 
 use crate::ids::{GroupId, LaneId, UnresponsiveId};
 use crate::refusal::{Refusal, too_large};
-use crate::sampling::Draws;
+use crate::sampling::Sampling;
 use crate::traffic::on_periods::{OnPeriod, OnPeriods};
 
 /// A source of unresponsive packets: a whole group (Poisson, CBR) or one flow (on-off).
@@ -34,7 +34,7 @@ pub(crate) struct SourceSetup {
     pub(crate) group: GroupId,
     /// First of the group's flows.
     pub(crate) first: UnresponsiveId,
-    pub(crate) draws: Draws,
+    pub(crate) draws: Sampling,
     /// When the run ends.
     pub(crate) end: Time,
 }

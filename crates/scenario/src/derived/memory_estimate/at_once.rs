@@ -16,14 +16,14 @@ use crate::model::stack::Processing;
 use crate::model::workload::Workload;
 
 /// How far a count may lie above its mean, in roots of that: none of a million runs has more.
-pub(super) const SWING: f64 = 6.0;
+pub(super) const N_SIGMA: f64 = 6.0;
 
 /// The share of a link's packets that belong to flows which the link's drops spare.
 const SPARED: f64 = 0.25;
 
 impl Scenario {
     /// The most responsive flows at once, of all groups.
-    pub fn most_alive(&self) -> f64 {
+    pub fn max_concurrent_flows(&self) -> f64 {
         let groups = self.flows().iter().filter(|group| group.responsive());
         groups.map(|group| self.alive(group).1).sum()
     }
@@ -229,7 +229,7 @@ impl Scenario {
             _ => group.unresponsive_rate().unwrap_or(0.0) / 8.0,
         };
         let count = rate * self.seconds() / group.packet.mean().max(1.0);
-        let at_once = flows + SWING * count.sqrt();
+        let at_once = flows + N_SIGMA * count.sqrt();
         vec![Coming {
             size,
             packets: count + at_once,
@@ -446,7 +446,7 @@ fn ahead(group: &FlowGroup) -> f64 {
 
 /// A count that may lie so far above its mean.
 pub(super) fn swung(mean: f64) -> f64 {
-    mean + SWING * mean.sqrt()
+    mean + N_SIGMA * mean.sqrt()
 }
 
 /// Bytes per second that a group's access links let pass; infinite where it has none.

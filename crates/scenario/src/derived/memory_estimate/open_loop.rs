@@ -2,7 +2,7 @@
 
 use forebay_units::{Bytes, Rate, Time};
 
-use super::at_once::{SWING, swung};
+use super::at_once::{N_SIGMA, swung};
 use crate::model::buffer::BufferLimit;
 use crate::model::flows::FlowGroup;
 use crate::model::law::Law;
@@ -55,7 +55,7 @@ impl Scenario {
         let sharing = (long + 1.0) * load / (1.0 - load).max(0.01);
         let left = arrivals * unfinished(load, size, served, timeouts);
         let most = staying + sharing + left;
-        (most + SWING * most.sqrt()).min(swung(arrivals))
+        (most + N_SIGMA * most.sqrt()).min(swung(arrivals))
     }
 
     /// Mean seconds within a run that a transfer of an open loop is served where no other transfer slows it down, and mean

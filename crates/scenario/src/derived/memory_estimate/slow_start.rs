@@ -3,7 +3,7 @@
 
 use forebay_units::{Bytes, Time};
 
-use super::at_once::{SWING, most_of, smallest};
+use super::at_once::{N_SIGMA, most_of, smallest};
 use crate::model::flows::FlowGroup;
 use crate::model::law::Law;
 use crate::model::scenario::Scenario;
@@ -80,24 +80,24 @@ impl Scenario {
         let count = (trips.len() * starts.len()).max(1) as f64;
         let mean = sum / count;
         let variance = (squares / count - mean * mean).max(0.0);
-        (flows * mean + SWING * (flows * variance).sqrt()).min(flows * most)
+        (flows * mean + N_SIGMA * (flows * variance).sqrt()).min(flows * most)
     }
 
     /// Packets of an open loop that propagate or wait at access links at once. Infinite for other groups.
     pub(super) fn offered_at_once(&self, group: &FlowGroup) -> f64 {
         let (mean, deviation) = self.open_loop_flight(group);
-        mean + SWING * deviation
+        mean + N_SIGMA * deviation
     }
 
     /// Packets of an open loop that wait at a link which is offered `load` < 1 of its rate and carries `pipe` packets in
     /// a round trip.
     ///
-    /// In `t` round trips the arrivals exceed their mean by at most `SWING d sqrt(t)`, if they exceed it by `SWING d` in one,
+    /// In `t` round trips the arrivals exceed their mean by at most `N_SIGMA d sqrt(t)`, if they exceed it by `N_SIGMA d` in one,
     /// and the link carries `(1 - load) pipe t` packets more than their mean. The difference is largest at
-    /// `(SWING d)^2 / (4 (1 - load) pipe)` packets. The packets of one round trip may arrive in a bunch.
+    /// `(N_SIGMA d)^2 / (4 (1 - load) pipe)` packets. The packets of one round trip may arrive in a bunch.
     pub(super) fn open_loop_queue(&self, group: &FlowGroup, load: f64, pipe: f64) -> f64 {
         let (_, deviation) = self.open_loop_flight(group);
-        let swing = SWING * deviation;
+        let swing = N_SIGMA * deviation;
         swing + swing * swing / (4.0 * (1.0 - load) * pipe).max(1.0)
     }
 

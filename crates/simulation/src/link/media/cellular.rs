@@ -11,7 +11,7 @@ use forebay_units::{Bytes, Rate, RateSteps, Time, Work};
 
 /// A scheduler's blocks, one in each slot.
 #[derive(Clone, Debug)]
-pub(crate) struct Slotted {
+pub(crate) struct Tdma {
     cellular: Cellular,
     rate: SlotRate,
     /// Average rate of the medium, without repeats.
@@ -78,7 +78,7 @@ impl SlotRate {
     }
 }
 
-impl Slotted {
+impl Tdma {
     /// One whose blocks have this rate, or these steps, of both of which `average` is what arrives.
     pub(crate) fn new(
         cellular: Cellular,
@@ -210,7 +210,7 @@ impl Slotted {
 
     /// Ends the turn. Room that is not filled now stays empty, except in blocks that a packet has
     /// begun beyond this turn.
-    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+    pub(crate) fn serve(&mut self, departures: &mut Vec<Time>) -> Time {
         departures.append(&mut self.loaded);
         if self.block.slot == self.turn {
             self.block.room = Work::ZERO;
@@ -265,11 +265,11 @@ mod tests {
     const MILLI: Time = Time::from_millis(1);
 
     /// Blocks of 1,500 bytes in a millisecond each.
-    fn blocks(medium: &str) -> Slotted {
+    fn blocks(medium: &str) -> Tdma {
         slotted("\"12Mbps\"", medium)
     }
 
-    fn slotted(rate: &str, medium: &str) -> Slotted {
+    fn slotted(rate: &str, medium: &str) -> Tdma {
         let text = format!(
             "[link]\nrate = {rate}\nbuffer = \"100p\"\nmedium = {{ kind = \"cellular\"{medium} }}\n\
              [[flows]]\nrtt = \"10ms\""
@@ -281,11 +281,11 @@ mod tests {
         };
         let draws = Stream::new(Seed::default(), 0, Purpose::Access);
         let steps = link.realized(Seed::default(), 0, scenario.run().end());
-        Slotted::new(cellular, (phy.rate, link.rate), steps, draws)
+        Tdma::new(cellular, (phy.rate, link.rate), steps, draws)
     }
 
     /// One turn from `now` on with these packets waiting: when it was, how many were taken, when they left.
-    fn turn(slotted: &mut Slotted, now: Time, waiting: &[u32]) -> (Time, Vec<Time>, Time) {
+    fn turn(slotted: &mut Tdma, now: Time, waiting: &[u32]) -> (Time, Vec<Time>, Time) {
         let at = slotted.next(now);
         for size in waiting {
             if !slotted.load(*size) {
@@ -293,7 +293,7 @@ mod tests {
             }
         }
         let mut departures = Vec::new();
-        let free = slotted.go(&mut departures);
+        let free = slotted.serve(&mut departures);
         (at, departures, free)
     }
 

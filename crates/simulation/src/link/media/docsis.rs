@@ -11,7 +11,7 @@ use crate::link::transmitter::Transmitter;
 
 /// A modem with its requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Granted {
+pub(crate) struct RequestGrant {
     docsis: Docsis,
     transmitter: Transmitter,
     /// The MAP interval of the turn at hand.
@@ -23,7 +23,7 @@ pub(crate) struct Granted {
     departures: Vec<Time>,
 }
 
-impl Granted {
+impl RequestGrant {
     pub(crate) fn new(docsis: Docsis, transmitter: Transmitter) -> Self {
         Self {
             docsis,
@@ -39,7 +39,7 @@ impl Granted {
         self.docsis.map.saturating_mul(interval)
     }
 
-    /// See [`crate::link::scheduler::Turns::next`].
+    /// See [`crate::link::scheduler::Scheduler::next`].
     pub(crate) fn next(&mut self, now: Time) -> Time {
         self.begin(now.as_picos().div_ceil(self.docsis.map.as_picos()))
     }
@@ -81,7 +81,7 @@ impl Granted {
         self.transmitter.busy_until < self.begin(self.interval + 1)
     }
 
-    /// See [`crate::link::scheduler::Turns::load`].
+    /// See [`crate::link::scheduler::Scheduler::load`].
     pub(crate) fn load(&mut self, size: u32) -> bool {
         let now = self.begin(self.interval);
         let idle = !self.transmitter.occupied(now);
@@ -90,8 +90,8 @@ impl Granted {
         self.allowance > 0 && self.has_time()
     }
 
-    /// See [`crate::link::scheduler::Turns::go`].
-    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+    /// See [`crate::link::scheduler::Scheduler::serve`].
+    pub(crate) fn serve(&mut self, departures: &mut Vec<Time>) -> Time {
         departures.append(&mut self.departures);
         if self.has_time() {
             // Nothing waits any more: what is left of the grants is lost.
@@ -109,17 +109,17 @@ impl Granted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::scheduler::Turns;
+    use crate::link::scheduler::Scheduler;
     use crate::link::scheduler::testing::{Left, play};
     use forebay_discipline::Limit;
     use forebay_scenario::{Format, Medium, Scenario};
 
     /// 12 Mb/s: 1,500 bytes take a millisecond, and an interval of 2 ms two packets of them.
-    fn modem(medium: &str) -> Turns {
-        Turns::Granted(Box::new(granted(medium)))
+    fn modem(medium: &str) -> Scheduler {
+        Scheduler::RequestGrant(Box::new(granted(medium)))
     }
 
-    fn granted(medium: &str) -> Granted {
+    fn granted(medium: &str) -> RequestGrant {
         let text = format!(
             "[link]\nrate = \"12Mbps\"\nbuffer = \"100p\"\nmedium = {{ kind = \"docsis\"{medium} }}\n\
              [[flows]]\nrtt = \"10ms\""
@@ -129,7 +129,7 @@ mod tests {
             panic!("{scenario:?}");
         };
         let transmitter = Transmitter::of(scenario.target(), None);
-        Granted::new(docsis, transmitter)
+        RequestGrant::new(docsis, transmitter)
     }
 
     /// Whether what was asked for is dropped before its grant or at it: what comes later asks for itself.
@@ -157,7 +157,7 @@ mod tests {
         }
         assert!(!modem.load(6000));
         let mut departures = Vec::new();
-        assert_eq!(modem.go(&mut departures), at(8));
+        assert_eq!(modem.serve(&mut departures), at(8));
         assert_eq!(departures, [at(10)]);
         assert_eq!(modem.ready(at(8), 1500), at(10));
         assert_eq!(modem.ready(at(10), 1500), at(10));

@@ -8,7 +8,7 @@ use forebay_units::{Bytes, Rate, Time, Work};
 
 /// A station that contends for the medium.
 #[derive(Clone, Debug)]
-pub(crate) struct Contending {
+pub(crate) struct Csma {
     wifi: Wifi,
     phy: Phy,
     contention: Contention,
@@ -46,7 +46,7 @@ struct Spent {
     beyond: f64,
 }
 
-impl Contending {
+impl Csma {
     pub(crate) fn new(wifi: Wifi, phy: Phy, rate: Rate, draws: Stream) -> Self {
         Self {
             wifi,
@@ -113,7 +113,7 @@ impl Contending {
     }
 
     /// Sends the aggregate, again and again where it collides. Its packets arrive when it has ended.
-    pub(crate) fn go(&mut self, departures: &mut Vec<Time>) -> Time {
+    pub(crate) fn serve(&mut self, departures: &mut Vec<Time>) -> Time {
         let own = self.wifi.air_time(self.bytes, self.phy.rate);
         let (begin, mut collisions, mut at) = (self.ready, 0, self.ready);
         while self.happens() {
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     /// A station of a scenario with this medium.
-    fn station(medium: &str, packet: &str) -> Contending {
+    fn station(medium: &str, packet: &str) -> Csma {
         let text = format!(
             "[link]\nrate = \"390Mbps\"\nbuffer = \"100p\"\nmedium = {{ kind = \"wifi\"{medium} }}\n\
              [[flows]]\nrtt = \"10ms\"\npacket = \"{packet}\""
@@ -220,18 +220,18 @@ mod tests {
             panic!("{link:?}");
         };
         let draws = Stream::new(Seed::default(), 0, Purpose::Access);
-        Contending::new(wifi, phy.clone(), link.rate, draws)
+        Csma::new(wifi, phy.clone(), link.rate, draws)
     }
 
     /// Runs `turns` turns of a station that always has packets. Returns the bytes, the seconds, and
     /// the relative error of their mean.
-    fn saturate(station: &mut Contending, size: u32, turns: u32) -> (f64, f64, f64) {
+    fn saturate(station: &mut Csma, size: u32, turns: u32) -> (f64, f64, f64) {
         let (mut now, mut sent, mut departures) = (Time::ZERO, 0.0, Vec::new());
         let mut squares = 0.0;
         for _ in 0..turns {
             let begin = station.next(now);
             while station.load(size) {}
-            now = station.go(&mut departures);
+            now = station.serve(&mut departures);
             squares += (now - begin).as_secs_f64() * (now - begin).as_secs_f64();
             sent += departures.len() as f64 * f64::from(size);
             departures.clear();
@@ -303,7 +303,7 @@ mod tests {
         let now = Time::from_millis(7);
         assert_eq!(station.next(now), now);
         assert!(station.load(1500));
-        let ready = station.go(&mut departures);
+        let ready = station.serve(&mut departures);
         assert_eq!(departures, [now + Time::from_micros(40 + 9 * 4)]);
         let backoff = ready - departures[0] - Time::from_micros(16 + 32 + 43);
         assert!(backoff.as_picos().is_multiple_of(SLOT.as_picos()) && backoff <= SLOT * 15);
@@ -321,11 +321,11 @@ mod tests {
         let (mut at_once, mut now) = (0.0, Time::from_secs(1));
         let packets = 20_000;
         for _ in 0..packets {
-            let go = station.next(now);
-            assert!(go >= now);
-            at_once += f64::from(u8::from(go == now));
+            let serve = station.next(now);
+            assert!(serve >= now);
+            at_once += f64::from(u8::from(serve == now));
             // The discipline has dropped it: nothing is sent.
-            now = go + Time::from_micros(37_000 + station.draws.below(5000));
+            now = serve + Time::from_micros(37_000 + station.draws.below(5000));
         }
         let slots = SLOT.as_secs_f64() * (1.0 / station.contention.collision - 1.0);
         let busy = station.contention.busy(Time::ZERO, 1.0).as_secs_f64();
@@ -360,7 +360,7 @@ mod tests {
                     }
                 }
                 proptest::prop_assert!(station.wifi.allows(taken, bytes, station.phy.rate));
-                free = station.go(&mut departures);
+                free = station.serve(&mut departures);
                 proptest::prop_assert_eq!(departures.len() as u64, taken);
                 for departure in departures.drain(..) {
                     proptest::prop_assert!(departure > now && departure > last);
