@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    BufferLimit, Distribution, EngineError, Estimate, FlowGroup, GroupReport, Metric, Report,
-    Scenario, Workload,
+    BufferLimit, EngineError, Estimate, FlowGroup, GroupReport, MeasuredDistribution, Metric,
+    Report, Scenario, Workload,
 };
 
 use crate::check_sentence;
@@ -233,7 +233,7 @@ fn check_group(spec: &FlowGroup, group: &GroupReport) {
 }
 
 /// Checks that bins rise, do not overlap and are not empty.
-fn check_bins(distribution: &Distribution) {
+fn check_bins(distribution: &MeasuredDistribution) {
     for bin in &distribution.bins {
         assert!(bin.low < bin.high && bin.count > 0, "{bin:?}");
     }

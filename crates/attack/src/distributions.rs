@@ -2,7 +2,7 @@
 //! each are compared with draws.
 
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Format, Law, Quantity, Scenario, Workload};
+use forebay_scenario::{Distribution, Format, Quantity, Scenario, Workload};
 use forebay_units::Time;
 
 use crate::{check_scenario, check_sentence, text};
@@ -30,16 +30,16 @@ const PLACES: [&str; 17] = [
 
 /// Reads a distribution: the first byte selects the key, the others are the text.
 pub(crate) fn feed(bytes: &[u8]) {
-    let Some((place, law)) = bytes.split_first() else {
+    let Some((place, distribution)) = bytes.split_first() else {
         return;
     };
-    let Some(law) = text(law) else {
+    let Some(distribution) = text(distribution) else {
         return;
     };
-    if law.contains('\n') {
+    if distribution.contains('\n') {
         return;
     }
-    let group = PLACES[usize::from(*place) % PLACES.len()].replace('@', law);
+    let group = PLACES[usize::from(*place) % PLACES.len()].replace('@', distribution);
     let whole = format!(
         "[link]\nrate = \"10Mbps\"\nbuffer = \"50p\"\n[[flows]]\n{group}\n[run]\nwarmup = \"1s\"\nmeasure = \"1s\"\n"
     );
@@ -59,7 +59,10 @@ pub(crate) fn check_laws(scenario: &Scenario) {
         check(&group.rtt, count);
         check(&group.packet, count);
         check(&group.start, count);
-        group.stop.iter().for_each(|law| check(law, count));
+        group
+            .stop
+            .iter()
+            .for_each(|distribution| check(distribution, count));
         match &group.workload {
             Workload::Finite { size } => check(size, count),
             Workload::ClosedLoop { think, size, .. } => {
@@ -102,67 +105,84 @@ fn stream() -> Stream {
 
 /// Checks the known properties of a distribution. Its mean lies between its bounds, its harmonic
 /// mean below its mean, and every draw between its bounds.
-fn check<T: Quantity>(law: &Law<T>, count: u64) {
-    let (least, mean, most) = (law.infimum(), law.mean(), law.supremum());
+fn check<T: Quantity>(distribution: &Distribution<T>, count: u64) {
+    let (least, mean, most) = (
+        distribution.infimum(),
+        distribution.mean(),
+        distribution.supremum(),
+    );
     let near = |x: f64| x.abs() * 1e-9 + 1e-11;
-    assert!(least >= 0.0 && least.is_finite(), "{law:?}: {least}");
-    assert!(mean >= least - near(least), "{law:?}: {mean} of {least}");
-    assert!(mean <= most + near(most), "{law:?}: {mean} of {most}");
-    let inverse = law.mean_inverse(count);
-    assert!(inverse >= 0.0, "{law:?}: {inverse}");
+    assert!(
+        least >= 0.0 && least.is_finite(),
+        "{distribution:?}: {least}"
+    );
+    assert!(
+        mean >= least - near(least),
+        "{distribution:?}: {mean} of {least}"
+    );
+    assert!(
+        mean <= most + near(most),
+        "{distribution:?}: {mean} of {most}"
+    );
+    let inverse = distribution.mean_inverse(count);
+    assert!(inverse >= 0.0, "{distribution:?}: {inverse}");
     // Jensen: 1 / E[X] <= E[1/X] <= 1 / least. Some distributions are represented by points, which
     // miss a few hundredths of a percent of the tail in the mean. One flow of a linspace has its
     // beginning, which is not the mean of many.
-    let differs = match law {
-        Law::Mixture(_) | Law::Jitter { .. } => true,
-        Law::Linspace(..) => count == 1,
+    let differs = match distribution {
+        Distribution::Mixture(_) | Distribution::Jitter { .. } => true,
+        Distribution::Linspace(..) => count == 1,
         _ => false,
     };
     let exact = mean.is_finite() && mean > 0.0 && !differs;
     assert!(
         !exact || inverse * mean >= 0.9,
-        "{law:?}: 1 / {inverse} of {mean}"
+        "{distribution:?}: 1 / {inverse} of {mean}"
     );
     assert!(
         least == 0.0 || inverse * least <= 1.0 + 1e-6,
-        "{law:?}: {inverse} of {least}"
+        "{distribution:?}: {inverse} of {least}"
     );
-    let points = law.representatives(count);
-    assert!(!points.is_empty(), "{law:?}");
+    let points = distribution.representatives(count);
+    assert!(!points.is_empty(), "{distribution:?}");
     let slack = |x: f64| near(x) + 1.0;
     for point in points {
         assert!(
             point >= least - near(least) && point <= most + near(most),
-            "{law:?}: {point}"
+            "{distribution:?}: {point}"
         );
     }
     let (mut stream, mut again) = (stream(), stream());
     for index in 0..count.min(64) {
-        let drawn = law.draw(index, count, &mut stream);
-        assert_eq!(drawn, law.draw(index, count, &mut again), "{law:?}");
+        let drawn = distribution.draw(index, count, &mut stream);
+        assert_eq!(
+            drawn,
+            distribution.draw(index, count, &mut again),
+            "{distribution:?}"
+        );
         let value = drawn.to_real();
         // Sizes are rounded up to whole bytes.
         assert!(
             value >= least - near(least) && value <= most + slack(most),
-            "{law:?}: {value}"
+            "{distribution:?}: {value}"
         );
     }
 }
 
 /// Checks a period in progress: its elapsed and remaining parts add up to a length within the
 /// bounds of a draw.
-fn check_under_way(law: &Law<Time>) {
-    if !law.mean().is_finite() {
+fn check_under_way(distribution: &Distribution<Time>) {
+    if !distribution.mean().is_finite() {
         return;
     }
     let mut stream = stream();
     for _ in 0..16 {
-        let found = law.under_way(0, 1, &mut stream);
+        let found = distribution.under_way(0, 1, &mut stream);
         let length = found.elapsed.as_secs_f64() + found.left.as_secs_f64();
-        let (least, most) = (law.infimum(), law.supremum());
+        let (least, most) = (distribution.infimum(), distribution.supremum());
         assert!(
             length >= least * (1.0 - 1e-9) - 1e-11 && length <= most * (1.0 + 1e-9) + 1e-11,
-            "{law:?}: {found:?}"
+            "{distribution:?}: {found:?}"
         );
     }
 }

@@ -145,14 +145,14 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         let _ = writeln!(text, "rate_layer = \"{}\"", tape.one(&["l1", "l2"]));
     }
     if tape.rarely(6) {
-        let laws = [
+        let distributions = [
             "random = \"1%\"",
             "random = \"0.01%\"",
             "random = 1.0",
             "gilbert_elliott = { to_bad = \"1%\", to_good = \"25%\" }",
             "random = \"5%\", gilbert_elliott = { to_bad = 0.5, to_good = 1.0, bad = \"30%\", good = \"2%\" }",
         ];
-        let _ = writeln!(text, "loss = {{ {} }}", tape.one(&laws));
+        let _ = writeln!(text, "loss = {{ {} }}", tape.one(&distributions));
     }
     if tape.rarely(6) {
         let more = tape.one(&[

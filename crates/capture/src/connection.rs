@@ -3,7 +3,7 @@
 
 use crate::bins::Amount;
 use crate::budget::Budget;
-use crate::half::{Answer, Half};
+use crate::direction::{Answer, ConnectionDirection};
 use crate::packet::{Packet, Tcp, Transport};
 use crate::stream::{Ending, Stream};
 
@@ -18,7 +18,7 @@ pub(crate) struct Connection {
     paths: [u64; 2],
     /// Side that the packets of half 0 come from, as far as it was known when the connection began.
     pub(crate) side: u8,
-    pub(crate) halves: [Half; 2],
+    pub(crate) directions: [ConnectionDirection; 2],
     handshake: Handshake,
 }
 
@@ -74,24 +74,27 @@ impl Connection {
             protocol,
             paths,
             side,
-            halves: [Half::default(), Half::default()],
+            directions: [
+                ConnectionDirection::default(),
+                ConnectionDirection::default(),
+            ],
             handshake: Handshake::None,
         }
     }
 
     /// Whether this packet of a half opens another connection with the same addresses and ports.
-    pub(crate) fn is_reused_by(&self, half: usize, packet: &Packet) -> bool {
+    pub(crate) fn is_reused_by(&self, direction: usize, packet: &Packet) -> bool {
         let Transport::Tcp(tcp) = packet.transport else {
             return false;
         };
         if !tcp.flags.syn() || tcp.flags.ack() {
             return false;
         }
-        let Half {
+        let ConnectionDirection {
             opening,
             data_packets,
             ..
-        } = &self.halves[half];
+        } = &self.directions[direction];
         match opening {
             Some(opening) => opening.sequence != tcp.sequence,
             None => *data_packets > 0 || self.is_closed(),
@@ -103,18 +106,20 @@ impl Connection {
     pub(crate) fn take(
         &mut self,
         time: u64,
-        half: usize,
+        direction: usize,
         packet: &Packet,
         budget: &mut Budget,
     ) -> bool {
-        let silent = self.halves[half].data_packets == 0;
-        self.halves[half].count(time, packet);
+        let silent = self.directions[direction].data_packets == 0;
+        self.directions[direction].count(time, packet);
         match packet.transport {
-            Transport::Tcp(tcp) => self.take_tcp(time, half, &tcp, packet, budget),
-            Transport::Udp(udp) if udp.payload > 0 => self.halves[half].send(time, packet, budget),
+            Transport::Tcp(tcp) => self.take_tcp(time, direction, &tcp, packet, budget),
+            Transport::Udp(udp) if udp.payload > 0 => {
+                self.directions[direction].send(time, packet, budget)
+            }
             Transport::Udp(_) | Transport::Other | Transport::Fragment => {}
         }
-        silent && self.halves[half].data_packets > 0
+        silent && self.directions[direction].data_packets > 0
     }
 
     /// The class of the time that the connection may be silent.
@@ -130,22 +135,25 @@ impl Connection {
 
     /// The results of both halves, half 0 first.
     pub(crate) fn finish(self, reason: Ending, budget: &mut Budget) -> [Ended; 2] {
-        let reset = self.halves.iter().any(|half| half.reset);
-        let openings = self.halves.each_ref().map(|half| half.opening);
-        let [first, second] = self.halves;
-        let mut finish = |half: Half, other, side, path| {
+        let reset = self.directions.iter().any(|direction| direction.reset);
+        let openings = self
+            .directions
+            .each_ref()
+            .map(|direction| direction.opening);
+        let [first, second] = self.directions;
+        let mut finish = |direction: ConnectionDirection, other, side, path| {
             let ending = match reason {
-                _ if half.fin => Ending::Fin,
+                _ if direction.fin => Ending::Fin,
                 _ if reset => Ending::Reset,
                 reason => reason,
             };
             Ended {
                 side,
                 carried: Amount {
-                    packets: half.packets,
-                    bytes: half.bytes,
+                    packets: direction.packets,
+                    bytes: direction.bytes,
                 },
-                stream: half.finish((self.number, self.protocol, path), other, ending, budget),
+                stream: direction.finish((self.number, self.protocol, path), other, ending, budget),
             }
         };
         [
@@ -155,24 +163,26 @@ impl Connection {
     }
 
     fn is_closed(&self) -> bool {
-        self.halves.iter().any(|half| half.fin || half.reset)
+        self.directions
+            .iter()
+            .any(|direction| direction.fin || direction.reset)
     }
 
     fn take_tcp(
         &mut self,
         time: u64,
-        half: usize,
+        direction: usize,
         tcp: &Tcp,
         packet: &Packet,
         budget: &mut Budget,
     ) {
         if tcp.flags.syn() {
-            self.halves[half].open(tcp);
+            self.directions[direction].open(tcp);
         }
-        self.shake_hands(time, half, tcp);
-        let scale = self.scale(half, tcp);
-        let [first, second] = &mut self.halves;
-        let (own, other) = if half == 0 {
+        self.shake_hands(time, direction, tcp);
+        let scale = self.scale(direction, tcp);
+        let [first, second] = &mut self.directions;
+        let (own, other) = if direction == 0 {
             (first, second)
         } else {
             (second, first)
@@ -216,26 +226,26 @@ impl Connection {
     }
 
     /// Measures the times between SYN, SYN-ACK and the first packet after them.
-    fn shake_hands(&mut self, time: u64, half: usize, tcp: &Tcp) {
-        let (syn, ack, from) = (tcp.flags.syn(), tcp.flags.ack(), half as u8);
+    fn shake_hands(&mut self, time: u64, direction: usize, tcp: &Tcp) {
+        let (syn, ack, from) = (tcp.flags.syn(), tcp.flags.ack(), direction as u8);
         self.handshake = match self.handshake {
             Handshake::None if syn && !ack => Handshake::Asked(from, time),
             Handshake::Asked(opener, asked) if syn && ack && from != opener => {
                 let behind = time.saturating_sub(asked);
-                self.halves[half].handshake.1 = Some(behind);
-                self.halves[1 - half].handshake.0 = Some(behind);
+                self.directions[direction].handshake.1 = Some(behind);
+                self.directions[1 - direction].handshake.0 = Some(behind);
                 Handshake::Answered(opener, time)
             }
             Handshake::Answered(opener, answered) if !syn && ack && from == opener => {
                 let before = time.saturating_sub(answered);
-                self.halves[half].handshake.1 = Some(before);
-                self.halves[1 - half].handshake.0 = Some(before);
+                self.directions[direction].handshake.1 = Some(before);
+                self.directions[1 - direction].handshake.0 = Some(before);
                 Handshake::Over
             }
             // A repeated SYN-ACK shows that SYN and SYN-ACK passed once, but not which copy is
             // answered.
             Handshake::Answered(..) if syn => Handshake::Over,
-            Handshake::None | Handshake::Asked(..) if syn || self.halves[0].packets > 1 => {
+            Handshake::None | Handshake::Asked(..) if syn || self.directions[0].packets > 1 => {
                 Handshake::Over
             }
             other => other,
@@ -244,11 +254,14 @@ impl Connection {
 
     /// The shift of the window of this packet (RFC 7323 section 2.2). `None` if a SYN was not seen,
     /// and for a SYN: its window is never shifted and seldom the real one.
-    fn scale(&self, half: usize, tcp: &Tcp) -> Option<u8> {
+    fn scale(&self, direction: usize, tcp: &Tcp) -> Option<u8> {
         if tcp.flags.syn() {
             return None;
         }
-        let (own, other) = (self.halves[half].opening?, self.halves[1 - half].opening?);
+        let (own, other) = (
+            self.directions[direction].opening?,
+            self.directions[1 - direction].opening?,
+        );
         match (own.shift, other.shift) {
             (Some(shift), Some(_)) => Some(shift.min(14)),
             _ => Some(0),

@@ -1,14 +1,14 @@
 //! Measurements of one direction that only longer transfers need: round trips, losses, windows and
-//! pauses over time. A `Half` creates them with its second packet of payload.
+//! pauses over time. A `ConnectionDirection` creates them with its second packet of payload.
 
 use crate::budget::Budget;
 use crate::pacing::Pacing;
 use crate::pauses::{Trip, Watch};
 use crate::round_trip::{Least, Outstanding, Times};
-use crate::rounds::Rounds;
 use crate::sequence::Brought;
 use crate::series::Series;
 use crate::stream::{Loss, Stream};
+use crate::window_rounds::WindowRounds;
 
 /// Number of packets with payload above which a stream has a time series.
 const SERIES: u64 = 64;
@@ -25,7 +25,7 @@ pub(crate) struct Detail {
     pub(crate) sent: Outstanding,
     pub(crate) behind: Times,
     pub(crate) before: Times,
-    pub(crate) rounds: Rounds,
+    pub(crate) window_rounds: WindowRounds,
     pub(crate) watch: Watch,
     pub(crate) pacing: Pacing,
     pub(crate) series: Series,
@@ -111,7 +111,7 @@ impl Detail {
         stream.largest_flight = self.largest_flight;
         (stream.spent, stream.pauses) = self.watch.finish(trip);
         stream.evenness = self.pacing.evenness();
-        stream.windows = self.rounds.finish();
+        stream.windows = self.window_rounds.finish();
         if stream.data_packets > SERIES {
             self.series.shrink();
             stream.series = Some(self.series);

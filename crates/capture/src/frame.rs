@@ -8,7 +8,7 @@ mod transport;
 use crate::notes::Notes;
 use crate::packet::{Ecn, FlowKey, Packet, Transport};
 use internet::{Internet, Part};
-use link::{Bytes, Facts, Layer, Unread};
+use link::{Bytes, Facts, Layer, ParseError};
 use transport::Segment;
 
 pub(crate) use link::kernel_index;
@@ -74,9 +74,9 @@ pub(crate) fn packet(frame: &Frame<'_>, notes: &mut Notes) -> Option<Packet> {
         }
         Err(why) => {
             match why {
-                Unread::NotIp => notes.not_ip += 1,
-                Unread::Malformed => notes.undecodable += 1,
-                Unread::Cut => notes.cut_before_ip += 1,
+                ParseError::NotIp => notes.not_ip += 1,
+                ParseError::Malformed => notes.undecodable += 1,
+                ParseError::Truncated => notes.cut_before_ip += 1,
             }
             None
         }
@@ -94,14 +94,14 @@ struct Found {
 
 /// Descends from a layer to the innermost IP packet.
 #[inline]
-fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found, Unread> {
+fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found, ParseError> {
     let mut facts = Facts {
         inbound: frame.inbound,
         stations: None,
     };
     let (mut layer, mut bytes) = (layer, bytes);
     let mut outer: Option<Found> = None;
-    let mut end = Unread::Malformed;
+    let mut end = ParseError::Malformed;
     for _ in 0..MOST_LAYERS {
         let step = if matches!(layer, Layer::Internet) {
             Internet::read(bytes).map(|internet| {

@@ -4,10 +4,10 @@
 //!    reads several files in order of time. Both return each [`Packet`].
 //!
 //! 2. [`Observer`] passes each packet to `load`, to `gaps` and to the `table` of connections. A
-//!    `connection` has a `half` for each direction, which measures it. `queue` matches the packets
+//!    `connection` has a `direction` for each direction, which measures it. `queue` matches the packets
 //!    of both sides of a queue.
 //!
-//! 3. [`Observation`] is the result, with the ended streams of `kept`. The Python crate makes
+//! 3. [`Observation`] is the result, with the ended streams of `finished`. The Python crate makes
 //!    columns of it.
 //!
 //! The crate does not depend on scenarios or engines. It does not panic on any input. Its memory
@@ -18,12 +18,14 @@ mod budget;
 mod clock;
 mod connection;
 mod detail;
+mod direction;
+mod direction_inference;
 mod error;
 mod file;
+mod finished;
+mod flight;
 mod frame;
 mod gaps;
-mod half;
-mod kept;
 mod load;
 mod matching;
 mod merged;
@@ -35,20 +37,19 @@ pub mod packet;
 mod pauses;
 mod queue;
 mod round_trip;
-mod rounds;
 mod sequence;
 mod series;
-mod sides;
 mod stream;
 mod table;
-mod unacknowledged;
+mod window_rounds;
 
 pub use bins::{Amount, Bins, Merge};
 pub use clock::ClockSteps;
+pub use direction_inference::DirectionEvidence;
 pub use error::CaptureError;
 pub use file::{Interface, Progress, Reader};
+pub use finished::{StreamLimits, Streams};
 pub use gaps::Gap;
-pub use kept::{Keeping, Streams};
 pub use load::Load;
 pub use merged::{Merged, merged, merged_level};
 pub use notes::Notes;
@@ -59,7 +60,6 @@ pub use packet::{Ecn, Flags, FlowKey, Packet, Tcp, Timestamps, Transport, Udp};
 pub use pauses::{Pause, Spent};
 pub use queue::{Crossed, Crossing, Smallest, Waited};
 pub use round_trip::Least;
-pub use rounds::{Reduction, Visit, Windows};
 pub use series::{Series, Window};
-pub use sides::Told;
 pub use stream::{Ending, Loss, Stream};
+pub use window_rounds::{Reduction, Visit, Windows};

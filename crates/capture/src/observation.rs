@@ -2,11 +2,11 @@
 
 use crate::bins::Amount;
 use crate::clock::ClockSteps;
+use crate::direction_inference::DirectionEvidence;
+use crate::finished::Streams;
 use crate::gaps::Gap;
-use crate::kept::Streams;
 use crate::load::Load;
 use crate::queue::Crossed;
-use crate::sides::Told;
 
 /// Result of a capture. Times are in nanoseconds of the capture's clock.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct ObservedInterface {
     /// Irregularities of its clock.
     pub clock: ClockSteps,
     /// Evidence by which the directions were distinguished.
-    pub told: Told,
+    pub evidence: DirectionEvidence,
     /// Index of the direction that came in; `None` if the capture does not say so.
     pub inbound: Option<u8>,
     /// Direction with more bytes, then the other one.

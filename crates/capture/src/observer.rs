@@ -5,13 +5,13 @@ use crate::bins::Amount;
 use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::connection::Connection;
+use crate::direction_inference::DirectionInference;
+use crate::finished::{FinishedStreams, StreamLimits};
 use crate::gaps::Gaps;
-use crate::kept::{Keeping, Kept};
 use crate::load::Load;
 use crate::observation::{Direction, Observation, ObservedInterface};
 use crate::packet::{Packet, Transport};
 use crate::queue::{Fate, Late, Owner, Queue};
-use crate::sides::Sides;
 use crate::stream::Ending;
 use crate::table::{Key, Paths, Place, Table};
 
@@ -26,7 +26,7 @@ pub struct Settings {
     /// Maximum number of live connections.
     pub alive: usize,
     /// Number of ended streams that are stored.
-    pub keeping: Keeping,
+    pub stream_limits: StreamLimits,
     /// Maximum memory of the time series of all streams, in bytes.
     pub series_memory: usize,
 }
@@ -36,7 +36,7 @@ impl Default for Settings {
         Self {
             queue: None,
             alive: 3 << 16,
-            keeping: Keeping::default(),
+            stream_limits: StreamLimits::default(),
             series_memory: Budget::default().windows_most,
         }
     }
@@ -66,7 +66,7 @@ pub struct Observer {
 struct Port {
     number: u16,
     clock: Clock,
-    sides: Sides,
+    direction_inference: DirectionInference,
     ways: [Way; 2],
 }
 
@@ -75,7 +75,7 @@ struct Port {
 struct Way {
     load: Load,
     gaps: Gaps,
-    kept: Kept,
+    finished: FinishedStreams,
     other: Amount,
 }
 
@@ -110,7 +110,7 @@ impl Observer {
             return;
         };
         let time = self.ports[place].clock.read(packet.time);
-        self.ports[place].sides.hear(packet);
+        self.ports[place].direction_inference.hear(packet);
         let (first, latest) = self.between.unwrap_or((time, time));
         self.between = Some((first.min(time), latest.max(time)));
         let (side, owner) = match packet.transport {
@@ -120,7 +120,7 @@ impl Observer {
             }
             Transport::Other | Transport::Fragment => {
                 let port = &mut self.ports[place];
-                let side = port.sides.of(packet);
+                let side = port.direction_inference.of(packet);
                 port.ways[usize::from(side)].other.add(packet.bytes);
                 (side, None)
             }
@@ -191,10 +191,10 @@ impl Observer {
             return None;
         }
         let origin = self.between.map_or(packet.time, |(first, _)| first);
-        let keeping = self.settings.keeping;
+        let stream_limits = self.settings.stream_limits;
         self.places[interface] = self.ports.len() as u8;
         self.ports
-            .push(Port::new(packet.interface, origin, keeping));
+            .push(Port::new(packet.interface, origin, stream_limits));
         Some(self.ports.len() - 1)
     }
 
@@ -202,19 +202,19 @@ impl Observer {
     fn connect(&mut self, place: usize, time: u64, packet: &Packet) -> (u8, Owner) {
         let (key, greater) = Key::of(packet);
         let mut found = self.table.find(&key, greater);
-        if let Some(Place { slot, half }) = found
+        if let Some(Place { slot, direction }) = found
             && let Some(connection) = self.table.get(slot)
-            && connection.is_reused_by(half, packet)
+            && connection.is_reused_by(direction, packet)
         {
             self.remove(slot, Ending::Reused);
             found = None;
         }
-        let Place { slot, half } = found.unwrap_or_else(|| {
+        let Place { slot, direction } = found.unwrap_or_else(|| {
             while let Some(connection) = self.table.evicted() {
                 self.evicted += 1;
                 self.end(*connection, Ending::Evicted);
             }
-            let side = self.ports[place].sides.of(packet);
+            let side = self.ports[place].direction_inference.of(packet);
             let protocol = packet.flow.protocol;
             let (number, interface) = (self.connections, packet.interface);
             self.connections += 1;
@@ -227,18 +227,18 @@ impl Observer {
         let mut owner = Owner {
             slot,
             number: 0,
-            half: half as u8,
+            direction: direction as u8,
         };
         let mut side = 0;
         let mut starts = false;
         if let Some(connection) = self.table.get(slot) {
-            side = connection.side ^ half as u8;
+            side = connection.side ^ direction as u8;
             owner.number = connection.number;
-            starts = connection.take(time, half, packet, &mut self.budget);
+            starts = connection.take(time, direction, packet, &mut self.budget);
         }
         if starts {
             let way = &mut self.ports[place].ways[usize::from(side)];
-            way.kept.start(time);
+            way.finished.start(time);
         }
         self.table.touch(slot, time);
         (side, owner)
@@ -268,14 +268,14 @@ impl Observer {
             self.end(*connection, Ending::Idle);
         }
         while !self.budget.windows_left() {
-            let kept = self.ports.iter_mut().flat_map(|port| &mut port.ways);
-            let smallest = kept
-                .filter_map(|way| Some((way.kept.smallest_series()?, way)))
+            let finished = self.ports.iter_mut().flat_map(|port| &mut port.ways);
+            let smallest = finished
+                .filter_map(|way| Some((way.finished.smallest_series()?, way)))
                 .min_by_key(|&(bytes, _)| bytes);
             let Some((_, way)) = smallest else {
                 return;
             };
-            way.kept.forget_smallest(&mut self.budget);
+            way.finished.forget_smallest(&mut self.budget);
         }
     }
 
@@ -290,43 +290,43 @@ impl Observer {
         let place = self.places[usize::from(connection.interface)];
         let port = &mut self.ports[usize::from(place)];
         for ended in connection.finish(ending, &mut self.budget) {
-            let kept = &mut port.ways[usize::from(ended.side)].kept;
+            let finished = &mut port.ways[usize::from(ended.side)].finished;
             match ended.stream {
-                Some(stream) => kept.keep(stream, &mut self.budget),
-                None => kept.bare(ended.carried),
+                Some(stream) => finished.keep(stream, &mut self.budget),
+                None => finished.bare(ended.carried),
             }
         }
     }
 }
 
 impl Port {
-    fn new(number: u16, origin: u64, keeping: Keeping) -> Self {
+    fn new(number: u16, origin: u64, stream_limits: StreamLimits) -> Self {
         let way = || Way {
             load: Load::new(origin),
             gaps: Gaps::default(),
-            kept: Kept::new(keeping),
+            finished: FinishedStreams::new(stream_limits),
             other: Amount::default(),
         };
         Self {
             number,
             clock: Clock::default(),
-            sides: Sides::default(),
+            direction_inference: DirectionInference::default(),
             ways: [way(), way()],
         }
     }
 
     fn finish(self) -> ObservedInterface {
-        let told = self.sides.told();
+        let evidence = self.direction_inference.evidence();
         ObservedInterface {
             number: self.number,
             clock: self.clock.steps(),
-            told,
-            inbound: (told.by_capture > 0).then_some(1),
+            evidence,
+            inbound: (evidence.by_capture > 0).then_some(1),
             directions: self.ways.map(|way| Direction {
                 load: way.load,
                 tick: way.gaps.tick(),
                 gaps: way.gaps.finish(),
-                streams: way.kept.finish(),
+                streams: way.finished.finish(),
                 other: way.other,
             }),
         }
@@ -340,10 +340,10 @@ fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
         let Some(connection) = connection.filter(|it| it.number == owner.number) else {
             return false;
         };
-        let half = &mut connection.halves[usize::from(owner.half)];
+        let direction = &mut connection.directions[usize::from(owner.direction)];
         match fate {
-            Fate::Dropped => half.dropped += 1,
-            Fate::Marked => half.marked_inside += 1,
+            Fate::Dropped => direction.dropped += 1,
+            Fate::Marked => direction.marked_inside += 1,
         }
         true
     }

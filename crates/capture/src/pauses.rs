@@ -1,5 +1,5 @@
 //! Limits of a stream other than the congestion window: a full receive window, or no data to send.
-//! The measurements of a `Half` use it.
+//! The measurements of a `ConnectionDirection` use it.
 
 /// Maximum number of pauses that are listed.
 const LONGEST: usize = 8;

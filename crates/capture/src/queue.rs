@@ -25,7 +25,7 @@ const OFFSETS: (u64, usize) = (1_000_000_000, 1 << 16);
 pub(crate) struct Owner {
     pub(crate) slot: u32,
     pub(crate) number: u64,
-    pub(crate) half: u8,
+    pub(crate) direction: u8,
 }
 
 /// Facts about a packet that arrived at the queue.

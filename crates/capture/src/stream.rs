@@ -4,8 +4,8 @@
 use crate::pacing::Evenness;
 use crate::pauses::{Pause, Spent};
 use crate::round_trip::Least;
-use crate::rounds::Windows;
 use crate::series::Series;
+use crate::window_rounds::Windows;
 
 /// Reason why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

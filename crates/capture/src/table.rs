@@ -96,7 +96,7 @@ struct Slot {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
-    pub(crate) half: usize,
+    pub(crate) direction: usize,
 }
 
 impl Table {
@@ -113,8 +113,8 @@ impl Table {
     /// The connection of a packet, and the half that sent it.
     pub(crate) fn find(&self, key: &Key, greater: bool) -> Option<Place> {
         let slot = *self.found.get(key)?;
-        let half = usize::from(self.slots[slot as usize].greater != greater);
-        Some(Place { slot, half })
+        let direction = usize::from(self.slots[slot as usize].greater != greater);
+        Some(Place { slot, direction })
     }
 
     /// Adds a connection whose first packet is of half 0. There must be room.
@@ -138,7 +138,7 @@ impl Table {
         self.found.insert(key, place);
         Place {
             slot: place,
-            half: 0,
+            direction: 0,
         }
     }
 

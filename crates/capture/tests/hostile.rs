@@ -170,8 +170,11 @@ fn expansion_without_end_is_refused() {
     let packed = [zstd(&Pcap::default().bytes), zstd_of_zeros(blocks)].concat();
     let size = packed.len() as u64;
     let mut reader = Reader::new("test", Cursor::new(packed), Some(size)).unwrap();
-    let told = reader.next().unwrap_err().to_string();
-    assert!(told.ends_with("allowed: 400 times as many"), "{told}");
+    let evidence = reader.next().unwrap_err().to_string();
+    assert!(
+        evidence.ends_with("allowed: 400 times as many"),
+        "{evidence}"
+    );
     assert!(reader.notes().undecodable >= (1 << 28) / 16 - (1 << 17));
 }
 

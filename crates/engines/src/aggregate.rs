@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Distribution, Estimate, FlowReport, GroupReport, Lateness, Metric, Report,
+    Completions, Estimate, FlowReport, GroupReport, Lateness, MeasuredDistribution, Metric, Report,
     Warning, WarningKind,
 };
 
@@ -248,9 +248,9 @@ fn combine_group(
 
 /// The sums of all replications' histograms.
 fn merged<'a>(
-    parts: impl Iterator<Item = &'a BTreeMap<String, Distribution>>,
-) -> BTreeMap<String, Distribution> {
-    let mut sums: BTreeMap<String, Distribution> = BTreeMap::new();
+    parts: impl Iterator<Item = &'a BTreeMap<String, MeasuredDistribution>>,
+) -> BTreeMap<String, MeasuredDistribution> {
+    let mut sums: BTreeMap<String, MeasuredDistribution> = BTreeMap::new();
     for (name, distribution) in parts.flatten() {
         sums.entry(name.clone()).or_default().merge(distribution);
     }
@@ -428,7 +428,7 @@ mod tests {
                 }),
                 distributions: BTreeMap::from([(
                     "window_packets".into(),
-                    Distribution {
+                    MeasuredDistribution {
                         bins: vec![Bin {
                             low: goodput,
                             high: goodput + 1.0,

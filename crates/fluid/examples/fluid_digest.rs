@@ -17,8 +17,9 @@ use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
 use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CutCountLaw, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome, Limits,
-    Measure, QueueLaw, Red, Victims, integrate, integrate_coupled, integrate_euler,
+    Background, CutCountDistribution, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome,
+    Limits, Measure, QueueDistribution, Red, Victims, integrate, integrate_coupled,
+    integrate_euler,
 };
 use forebay_random::{Seed, key_of};
 use forebay_scenario::{Cost, Engine, Format, Report, RunOptions, Scenario};
@@ -113,15 +114,15 @@ fn changes() -> [Change; 13] {
             redrawn(m);
         }),
         ("uniform random", |m| {
-            m.synchronization.count = CutCountLaw::Uniform;
+            m.synchronization.count = CutCountDistribution::Uniform;
             m.synchronization.victims = Victims::Random;
         }),
         ("fixed proportional", |m| {
-            m.synchronization.count = CutCountLaw::Fixed;
+            m.synchronization.count = CutCountDistribution::Fixed;
             m.synchronization.victims = Victims::RateProportional;
         }),
         ("empirical priority", |m| {
-            m.synchronization.count = CutCountLaw::Empirical(vec![0.3, 0.5, 0.9]);
+            m.synchronization.count = CutCountDistribution::Empirical(vec![0.3, 0.5, 0.9]);
             let row = |k: u32| (0..10).map(|i| f64::from((i * 7 + k) % 10)).collect();
             m.synchronization.victims = Victims::Priority((0..4).map(row).collect());
         }),
@@ -146,8 +147,8 @@ fn redrawn(model: &mut FluidModel) {
     };
 }
 
-fn red(beyond: Beyond, max: f64) -> QueueLaw {
-    QueueLaw::Red(Red {
+fn red(beyond: Beyond, max: f64) -> QueueDistribution {
+    QueueDistribution::Red(Red {
         curve: DropCurve {
             min: 200.0,
             max,

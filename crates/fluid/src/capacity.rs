@@ -4,7 +4,7 @@
 use forebay_units::{Rate, RateSteps};
 
 /// Round-trip time of a flow that waits for its timer, in seconds: so long that it sends nothing.
-pub(crate) const SILENT: f64 = 1e15;
+pub(crate) const NO_ARRIVALS: f64 = 1e15;
 
 /// Number of periods up to which departures are computed step by step.
 const PERIODS_TOLD_APART: f64 = 4.0;

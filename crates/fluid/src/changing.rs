@@ -19,8 +19,8 @@
 
 use std::sync::Arc;
 
-use crate::capacity::{CapacitySteps, Departures, Place, SILENT};
-use crate::tally::{QueueLawCount, Tally};
+use crate::capacity::{CapacitySteps, Departures, NO_ARRIVALS, Place};
+use crate::counters::{LinkCounters, QueueHistogram};
 
 /// The changes of a link during a run.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl Changing {
         }
         // Nothing has been sent, or the known capacity is 0: no acknowledgment returns.
         if several || self.clock <= 0.0 {
-            return (0.0, SILENT);
+            return (0.0, NO_ARRIVALS);
         }
         // Packets that have queued because of the change that senders do not know yet.
         let hidden = self.clock * self.lag - sent;
@@ -136,17 +136,17 @@ impl Changing {
     }
 
     /// The distribution of the drain time for the phase of a capacity: below the mean or not.
-    fn phase<'t>(&self, capacity: f64, tally: &'t mut Tally) -> &'t mut QueueLawCount {
+    fn phase<'t>(&self, capacity: f64, counters: &'t mut LinkCounters) -> &'t mut QueueHistogram {
         if capacity < self.mean {
-            &mut tally.slow
+            &mut counters.slow
         } else {
-            &mut tally.fast
+            &mut counters.fast
         }
     }
 
     /// Counts an interval with an empty queue.
-    pub(crate) fn count_idle(&self, span: f64, capacity: f64, tally: &mut Tally) {
-        self.phase(capacity, tally).add_empty(span);
+    pub(crate) fn count_idle(&self, span: f64, capacity: f64, counters: &mut LinkCounters) {
+        self.phase(capacity, counters).add_empty(span);
     }
 
     /// Counts the waiting times of arrivals from `begin` on, for `span` seconds at one capacity
@@ -157,13 +157,13 @@ impl Changing {
         (begin, span): (f64, f64),
         (before, after): (f64, f64),
         capacity: f64,
-        tally: &mut Tally,
+        counters: &mut LinkCounters,
     ) {
         let coming = capacity * span + after - before;
         if coming <= 0.0 {
             let first = self.wait(begin, before);
             let ends = [first, (first - span).max(0.0)].map(|wait| wait * self.mean);
-            self.phase(capacity, tally)
+            self.phase(capacity, counters)
                 .add_between(ends[0], ends[1], span);
             return;
         }
@@ -175,10 +175,10 @@ impl Changing {
             };
             let ((from, to), (first, last)) = (leaving.packets, leaving.after);
             let (one, other) = (wait(from, first), wait(to, last));
-            tally.found.add_between(one, other, to - from);
-            tally.largest = tally.largest.max(one).max(other);
+            counters.found.add_between(one, other, to - from);
+            counters.largest = counters.largest.max(one).max(other);
             let time = span * ((to - from) / coming);
-            self.phase(capacity, tally).add_between(one, other, time);
+            self.phase(capacity, counters).add_between(one, other, time);
         });
     }
 }
@@ -228,10 +228,10 @@ mod tests {
     /// As in the packet-level model, a rate equal to the average is not below it.
     #[test]
     fn the_average_itself_is_fast() {
-        let mut tally = Tally::default();
+        let mut counters = LinkCounters::default();
         for (capacity, slow) in [(1499.0, true), (1500.0, false), (1501.0, false)] {
-            let found: *const _ = changing().phase(capacity, &mut tally);
-            assert_eq!(std::ptr::eq(found, &raw const tally.slow), slow);
+            let found: *const _ = changing().phase(capacity, &mut counters);
+            assert_eq!(std::ptr::eq(found, &raw const counters.slow), slow);
         }
     }
 

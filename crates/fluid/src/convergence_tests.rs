@@ -13,7 +13,9 @@ use crate::adaptive::{Adaptive, WORK_LIMIT, integrate, integrate_by};
 use crate::error::FluidError;
 use crate::euler::integrate_euler;
 use crate::methods::{METHODS, STANDARD};
-use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw};
+use crate::model::{
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueDistribution,
+};
 use crate::rosenbrock::Rosenbrock;
 use crate::run::Run;
 use crate::synchronization::Synchronization;
@@ -27,7 +29,7 @@ fn filling(laws: Vec<FluidLaw>) -> FluidModel {
             steps: None,
             buffer: 1e5,
             background: Background::Constant(1000.0),
-            queue: QueueLaw::DropTail,
+            queue: QueueDistribution::DropTail,
         }],
         target: 0,
         paths: vec![vec![0]],

@@ -15,7 +15,7 @@
 
 use forebay_congestion::fluid::{CutConditions, Epoch, EulerStep, FluidWindow};
 
-use crate::capacity::SILENT;
+use crate::capacity::NO_ARRIVALS;
 use crate::error::FluidError;
 use crate::fixed::FixedSteps;
 use crate::flows::{Loop, queued, with_class};
@@ -113,7 +113,7 @@ impl Coupled {
         let (sent, response) =
             with_class!(run.model, run.flows, class, part => part.grow(windows, clocks, &at));
         let size = run.flows.classes[class].size;
-        if at.delay >= SILENT {
+        if at.delay >= NO_ARRIVALS {
             return;
         }
         for &l in run.path(class) {

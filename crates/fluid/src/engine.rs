@@ -40,9 +40,9 @@ use crate::translation::{NAME, Translation};
 pub struct FluidEngine;
 
 /// Memory of the engine, which does not depend on packets.
-struct Kept;
+struct FluidMemory;
 
-impl Footprint for Kept {
+impl Footprint for FluidMemory {
     fn run(&self, _scenario: &Scenario) -> f64 {
         64e3
     }
@@ -98,7 +98,7 @@ impl Engine for FluidEngine {
     }
 
     fn needs(&self, scenario: &Scenario, options: &RunOptions) -> Vec<Need> {
-        let mut needs = scenario.needs(&Kept, options.traces);
+        let mut needs = scenario.needs(&FluidMemory, options.traces);
         if options.traces {
             needs.push(series(scenario));
         }

@@ -17,7 +17,7 @@ pub enum FluidError {
     },
     /// A parameter of a window law is outside its range.
     #[error(transparent)]
-    Law(#[from] LawError),
+    Distribution(#[from] LawError),
     /// The run would take more work than is permitted.
     #[error(
         "the fluid engine stopped at {time} s of {horizon} s simulated: it would take more than {limit} flow steps"

@@ -12,7 +12,7 @@
 
 use forebay_congestion::fluid::{CutConditions, EulerStep, FluidWindow};
 
-use crate::capacity::SILENT;
+use crate::capacity::NO_ARRIVALS;
 use crate::error::{FluidError, range};
 use crate::exposure::RESTART_WINDOW;
 use crate::fixed::FixedSteps;
@@ -129,7 +129,7 @@ impl Euler {
             with_class!(run.model, run.flows, class, part => part.euler(windows, now, step, delay))
         };
         let arrived = run.flows.classes[class].size * sent;
-        if delay >= SILENT {
+        if delay >= NO_ARRIVALS {
             return;
         }
         for &l in run.path(class) {
@@ -189,7 +189,7 @@ impl Euler {
                     .push(Candidate::new(flow, slot as u32, rate, round_trip));
             }
         }
-        run.leave_out_silent();
+        run.exclude_in_rto();
         // Losses occur at the end of the step.
         run.open_event(link, run.now + self.steps.span);
     }
@@ -198,7 +198,7 @@ impl Euler {
         let class = run.flows.class_of[slot] as usize;
         let (now, delay) = (run.now, run.wait(class, run.now));
         if cause == Cause::Timeout {
-            run.end_silence(slot);
+            run.end_rto(slot);
             self.steps.windows[slot] = RESTART_WINDOW;
             let begin = (delay, RESTART_WINDOW);
             with_class!(run.model, run.flows, class, part => part.begin(slot, now, begin));

@@ -18,7 +18,7 @@ pub(crate) const LONGEST_BACKOFF: f64 = 64.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exposure {
     /// Time until which a loss causes no further cut, in seconds.
-    pub(crate) sheltered_until: f64,
+    pub(crate) recovery_until: f64,
     /// Expected losses until the flow loses; infinite until drawn.
     pub(crate) remaining: f64,
     /// Number of losses since the latest event opened.
@@ -39,7 +39,7 @@ pub(crate) struct Losses {
 impl Default for Exposure {
     fn default() -> Self {
         Self {
-            sheltered_until: 0.0,
+            recovery_until: 0.0,
             remaining: f64::INFINITY,
             losses: 0,
             silences: 0,
@@ -53,9 +53,9 @@ impl Exposure {
     /// cut.
     pub(crate) fn shelter(&mut self, at: f64, until: f64) -> bool {
         (self.remaining, self.losses) = (f64::INFINITY, 0);
-        let open = self.sheltered_until <= at;
+        let open = self.recovery_until <= at;
         if open {
-            self.sheltered_until = until;
+            self.recovery_until = until;
         }
         open
     }
@@ -72,7 +72,7 @@ impl Exposure {
     /// end of its shelter on. Returns the seconds before `end` at which it loses a packet, if it
     /// does.
     pub(crate) fn lose(&mut self, end: f64, span: f64, expected: f64) -> Option<f64> {
-        let exposed = (end - self.sheltered_until).min(span);
+        let exposed = (end - self.recovery_until).min(span);
         let expected = expected * exposed / span;
         if expected <= 0.0 {
             return None;
@@ -87,7 +87,7 @@ impl Exposure {
 mod tests {
     use super::*;
     use crate::links::Link;
-    use crate::model::{Background, FluidLink, QueueLaw};
+    use crate::model::{Background, FluidLink, QueueDistribution};
     use forebay_random::Seed;
 
     /// Losses are random: the expected number until the next one is exponential with mean 1. Each
@@ -99,7 +99,7 @@ mod tests {
             steps: None,
             buffer: 1.0,
             background: Background::Constant(0.0),
-            queue: QueueLaw::DropTail,
+            queue: QueueDistribution::DropTail,
         };
         let seed = Seed {
             seed: 3,
@@ -137,8 +137,8 @@ mod tests {
     /// A loss occurs when the expected losses are used up, and a shelter prevents earlier ones.
     #[test]
     fn a_flow_loses_where_its_expected_losses_are_used_up() {
-        let flow = |sheltered_until, remaining| Exposure {
-            sheltered_until,
+        let flow = |recovery_until, remaining| Exposure {
+            recovery_until,
             remaining,
             ..Exposure::default()
         };
@@ -158,8 +158,8 @@ mod tests {
         assert!(near(patient.lose(4.0, 2.0, 4.0), 1.5));
         // A sheltered flow takes no further cut, and its draw is dropped.
         let mut exposed = flow(5.0, 1.0);
-        assert!(!exposed.shelter(4.0, 8.0) && exposed.sheltered_until == 5.0);
+        assert!(!exposed.shelter(4.0, 8.0) && exposed.recovery_until == 5.0);
         assert_eq!(exposed.remaining, f64::INFINITY);
-        assert!(exposed.shelter(5.0, 8.0) && exposed.sheltered_until == 8.0);
+        assert!(exposed.shelter(5.0, 8.0) && exposed.recovery_until == 8.0);
     }
 }

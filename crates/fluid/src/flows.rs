@@ -13,7 +13,7 @@ use forebay_congestion::fluid::{CutConditions, Epoch, FluidWindow};
 use forebay_congestion::with_fluid_law;
 use forebay_random::{Purpose, Stream};
 
-use crate::capacity::SILENT;
+use crate::capacity::NO_ARRIVALS;
 use crate::exposure::Exposure;
 use crate::model::{FluidModel, Limits};
 use crate::rosenbrock::STAGES;
@@ -153,12 +153,12 @@ impl Flows {
             }
             class_of.push(classes.len() as u32 - 1);
         }
-        let crowd = model.crowd();
+        let flow_count = model.flow_count();
         let start = |&i: &usize| {
             let flow = &model.flows[i];
             let window = flow.initial_window.unwrap_or_else(|| {
                 let mut stream = Stream::new(model.seed, i as u64, Purpose::InitialWindow);
-                (0.2 + 0.6 * stream.uniform()) * model.fair_window(flow, &crowd)
+                (0.2 + 0.6 * stream.uniform()) * model.fair_window(flow, &flow_count)
             });
             with_fluid_law!(&model.laws[flow.law], law => law.start(window))
         };
@@ -525,7 +525,7 @@ impl<L: FluidWindow> Loop<'_, L> {
 /// The part of a delay that is a queue's. A known outage delays senders without a queue.
 #[inline]
 pub(crate) fn queued(delay: f64) -> f64 {
-    if delay < SILENT { delay } else { 0.0 }
+    if delay < NO_ARRIVALS { delay } else { 0.0 }
 }
 
 /// Evaluates an expression with the [`Loop`] of a class under its law's own type.

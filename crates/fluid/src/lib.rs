@@ -35,6 +35,7 @@ mod error;
 mod euler;
 mod exposure;
 
+mod counters;
 mod fixed;
 mod flows;
 mod links;
@@ -51,7 +52,6 @@ mod run;
 mod samples;
 mod schedule;
 pub mod synchronization;
-mod tally;
 mod translation;
 
 pub use adaptive::{integrate, integrate_with};
@@ -60,6 +60,8 @@ pub use coupled::integrate_coupled;
 pub use engine::FluidEngine;
 pub use error::FluidError;
 pub use euler::{integrate_euler, integrate_euler_with};
-pub use model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
+pub use model::{
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueDistribution, Red,
+};
 pub use outcome::{Drains, FluidOutcome, LinkOutcome, MeasuredBy, Trace};
-pub use synchronization::{CutCountLaw, Synchronization, Victims};
+pub use synchronization::{CutCountDistribution, Synchronization, Victims};

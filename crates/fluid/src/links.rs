@@ -6,12 +6,12 @@ use std::mem;
 use forebay_random::{Purpose, Seed, Stream};
 
 use crate::changing::{Changing, Known};
+use crate::counters::{LinkCounters, QueueHistogram};
 use crate::dense::Dense;
-use crate::model::{Background, FluidLink, QueueLaw};
+use crate::model::{Background, FluidLink, QueueDistribution};
 use crate::red::{EarlyDrops, RedState, RedStretch};
 use crate::rosenbrock::STAGES;
 use crate::synchronization::{Candidate, Synchronization};
-use crate::tally::{QueueLawCount, Tally};
 
 /// Maximum part of a buffer that scales the error of its queue, in bandwidth-delay products.
 const DEEPEST: f64 = 10.0;
@@ -54,7 +54,7 @@ pub(crate) struct Link {
     pub(crate) rate: f64,
     pub(crate) red: Option<RedState>,
     pub(crate) events: Events,
-    pub(crate) tally: Tally,
+    pub(crate) counters: LinkCounters,
     /// Arrivals less departures and losses since the start, all arrivals, and all losses.
     kept: f64,
     arrived: f64,
@@ -81,7 +81,7 @@ pub(crate) struct Events {
     /// Whether the queue has been clipped since the latest event closed.
     follows: bool,
     /// Number of flows that cross the link.
-    pub(crate) crowd: usize,
+    pub(crate) flow_count: usize,
     /// Whether the flow in each slot lost in the latest event.
     losers: Vec<bool>,
     counts: Stream,
@@ -91,7 +91,7 @@ pub(crate) struct Events {
 
 /// An interval of time at a link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct Interval {
     /// Start of the interval, in seconds.
     pub(crate) begin: f64,
     /// Length of the interval, in seconds.
@@ -111,11 +111,11 @@ impl Events {
 }
 
 impl Link {
-    /// Link number `number`, crossed by `crowd` of `flows` flows.
+    /// Link number `number`, crossed by `flow_count` of `flows` flows.
     pub(crate) fn new(
         link: &FluidLink,
         number: usize,
-        (crowd, flows): (usize, usize),
+        (flow_count, flows): (usize, usize),
         seed: Seed,
     ) -> Self {
         let stream = |purpose| Stream::new(seed, number as u64, purpose);
@@ -140,23 +140,23 @@ impl Link {
             dense: Dense::default(),
             rate: 0.0,
             red: match link.queue {
-                QueueLaw::DropTail => None,
-                QueueLaw::Red(red) => Some(RedState::new(red)),
+                QueueDistribution::DropTail => None,
+                QueueDistribution::Red(red) => Some(RedState::new(red)),
             },
             events: Events {
                 open: false,
                 number: 0,
                 first_answer: f64::INFINITY,
                 follows: false,
-                crowd,
+                flow_count,
                 losers: vec![false; flows],
                 counts: stream(Purpose::VictimCount),
                 victims: stream(Purpose::Victims),
                 seed,
             },
-            tally: Tally {
-                found: QueueLawCount::new(link.buffer),
-                ..Tally::default()
+            counters: LinkCounters {
+                found: QueueHistogram::new(link.buffer),
+                ..LinkCounters::default()
             },
             kept: 0.0,
             arrived: 0.0,
@@ -171,8 +171,8 @@ impl Link {
             let (capacity, known) = changing.first();
             self.capacity = capacity;
             self.learn(known);
-            let laws = [(); 3].map(|()| QueueLawCount::of_waits());
-            [self.tally.found, self.tally.slow, self.tally.fast] = laws;
+            let laws = [(); 3].map(|()| QueueHistogram::of_waits());
+            [self.counters.found, self.counters.slow, self.counters.fast] = laws;
             self.changing = Some(Box::new(changing));
         }
         self
@@ -210,16 +210,16 @@ impl Link {
             at: now,
             drains: self.wait(now),
         };
-        self.tally.fall(self.fall.drains);
+        self.counters.fall(self.fall.drains);
     }
 
     /// Starts the counts at `now`. A fall at this instant is included.
     pub(crate) fn begin(&mut self, now: f64) {
-        self.tally.reset();
+        self.counters.reset();
         // Packets in the queue arrived before, so their remaining waiting times are not counted.
-        self.tally.waiting -= self.still_to_wait(now);
+        self.counters.waiting -= self.still_to_wait(now);
         if self.fall.at == now {
-            self.tally.fall(self.fall.drains);
+            self.counters.fall(self.fall.drains);
         }
     }
 
@@ -272,7 +272,7 @@ impl Link {
 
     /// Whether a congestion event can open: flows cross the link, and no event is open.
     pub(crate) fn may_open_event(&self) -> bool {
-        !self.events.open && self.events.crowd > 0
+        !self.events.open && self.events.flow_count > 0
     }
 
     /// Opens a congestion event and moves the flows that it cuts to the front of the candidates.
@@ -349,8 +349,8 @@ impl Link {
     }
 
     /// Counts an interval and advances the queue. Returns the lost packets.
-    pub(crate) fn account(&mut self, stretch: &Stretch) -> f64 {
-        let Stretch {
+    pub(crate) fn account(&mut self, stretch: &Interval) -> f64 {
+        let Interval {
             span,
             arrived,
             theta,
@@ -382,8 +382,8 @@ impl Link {
             // error.
             let area = (self.dense.integral(theta) * span / theta).max(0.0);
             let squares = (self.queue - before) * (self.queue + before);
-            self.tally.queue += area;
-            self.tally.waiting += match self.changing {
+            self.counters.queue += area;
+            self.counters.waiting += match self.changing {
                 Some(_) => area,
                 None => area + 0.5 * squares / self.capacity,
             };
@@ -407,7 +407,7 @@ impl Link {
         if let Some(red) = &mut self.red
             && let Some(end) = red.pending.take()
         {
-            self.tally.early += red.settle(&end);
+            self.counters.early += red.settle(&end);
         }
     }
 
@@ -420,7 +420,7 @@ impl Link {
         };
         let stretch = red.follow(span, |_| queue, |_| arrived / span);
         let drops = red.settle(&stretch);
-        self.tally.early += drops;
+        self.counters.early += drops;
         EarlyDrops {
             drops,
             first: stretch.first,
@@ -445,7 +445,7 @@ impl Link {
             Mode::Free
         };
         let theta = 1.0;
-        let stretch = Stretch {
+        let stretch = Interval {
             begin,
             span,
             arrived,
@@ -461,8 +461,8 @@ impl Link {
     /// Counts an interval that began with `before` packets in the queue. A moving queue is counted
     /// separately.
     #[inline]
-    fn enter(&mut self, stretch: &Stretch, before: f64, (departed, lost): (f64, f64)) {
-        let Stretch {
+    fn enter(&mut self, stretch: &Interval, before: f64, (departed, lost): (f64, f64)) {
+        let Interval {
             begin,
             span,
             arrived,
@@ -472,32 +472,32 @@ impl Link {
         self.lost += lost;
         self.events.follows &= self.mode == Mode::Full;
         self.kept += arrived - departed - lost;
-        let tally = &mut self.tally;
-        tally.arrived += arrived;
-        tally.departed += departed;
-        tally.accepted += departed + self.queue - before;
-        tally.lost += lost;
-        tally.background += self.background * span;
+        let counters = &mut self.counters;
+        counters.arrived += arrived;
+        counters.departed += departed;
+        counters.accepted += departed + self.queue - before;
+        counters.lost += lost;
+        counters.background += self.background * span;
         if lost > 0.0 {
-            tally.background_lost += self.background * span * (lost / arrived);
+            counters.background_lost += self.background * span * (lost / arrived);
         }
         if self.changing.is_none() {
-            tally.largest = tally.largest.max(self.queue);
+            counters.largest = counters.largest.max(self.queue);
         }
         match self.mode {
             Mode::Empty => {
-                tally.found.add_empty(arrived);
+                counters.found.add_empty(arrived);
                 if let Some(changing) = &self.changing {
-                    changing.count_idle(span, self.capacity, tally);
+                    changing.count_idle(span, self.capacity, counters);
                 }
             }
             Mode::Full => {
-                tally.queue += self.queue * span;
-                tally.waiting += self.queue * span;
+                counters.queue += self.queue * span;
+                counters.waiting += self.queue * span;
                 if self.changing.is_some() {
                     self.count_waits((begin, span), (before, self.queue));
                 } else {
-                    self.tally.found.add_full(departed);
+                    self.counters.found.add_full(departed);
                 }
             }
             Mode::Free => {}
@@ -525,27 +525,27 @@ impl Link {
 
     /// Counts a short interval in which the queue stays free near its present length.
     #[inline]
-    fn enter_level(&mut self, before: f64, &Stretch { begin, span, .. }: &Stretch) {
+    fn enter_level(&mut self, before: f64, &Interval { begin, span, .. }: &Interval) {
         let mean = 0.5 * (before + self.queue);
         if self.changing.is_some() {
-            self.tally.queue += mean * span;
-            self.tally.waiting += mean * span;
+            self.counters.queue += mean * span;
+            self.counters.waiting += mean * span;
             return self.count_waits((begin, span), (before, self.queue));
         }
         let mass = (self.capacity * span + self.queue - before).max(0.0);
-        self.tally.queue += mean * span;
-        self.tally.waiting += mean / self.capacity * mass;
-        self.tally.found.add_between(before, self.queue, mass);
+        self.counters.queue += mean * span;
+        self.counters.waiting += mean / self.capacity * mass;
+        self.counters.found.add_between(before, self.queue, mass);
     }
 
     /// Counts the queues that arrivals of a free interval find, in nearly linear pieces.
-    fn count_found(&mut self, stretch: &Stretch) {
-        let Stretch {
+    fn count_found(&mut self, stretch: &Interval) {
+        let Interval {
             begin, span, theta, ..
         } = *stretch;
         let [c1, c2, c3] = self.dense.slope;
         let curvature = c2.abs() + c3.abs();
-        let bent = 8.0 * curvature > c1.abs() && curvature > 0.5 * self.tally.found.width();
+        let bent = 8.0 * curvature > c1.abs() && curvature > 0.5 * self.counters.found.width();
         let pieces = if bent { 4 } else { 1 };
         let part = 1.0 / f64::from(pieces);
         let mass = self.capacity * span * part;
@@ -559,8 +559,8 @@ impl Link {
                 from = to;
                 continue;
             }
-            self.tally.largest = self.tally.largest.max(to.min(self.buffer));
-            self.tally
+            self.counters.largest = self.counters.largest.max(to.min(self.buffer));
+            self.counters
                 .found
                 .add_between(from, to, (mass + to - from).max(0.0));
             from = to;
@@ -571,7 +571,7 @@ impl Link {
     /// change meanwhile.
     fn count_waits(&mut self, (begin, span): (f64, f64), queues: (f64, f64)) {
         if let Some(changing) = &self.changing {
-            changing.count_waits((begin, span), queues, self.capacity, &mut self.tally);
+            changing.count_waits((begin, span), queues, self.capacity, &mut self.counters);
         }
     }
 }

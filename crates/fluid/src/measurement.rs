@@ -1,10 +1,10 @@
 //! The measured part of a run: its limits, and the counts within them.
 
+use crate::counters::LinkCounters;
 use crate::flows::Flows;
 use crate::links::Link;
 use crate::model::Measure;
 use crate::outcome::MeasuredBy;
-use crate::tally::Tally;
 
 /// Limits and counts of the measured part of a run.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct Counts {
     /// Time of the counts, in seconds.
     pub(crate) at: f64,
     /// Counts by link.
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Vec<LinkCounters>,
     /// Packets by slot.
     pub(crate) sent: Vec<f64>,
     pub(crate) lost: Vec<f64>,
@@ -111,9 +111,9 @@ impl Counts {
             tallies: links
                 .iter()
                 .map(|link| {
-                    let mut tally = link.tally.clone();
-                    tally.waiting += link.still_to_wait(at);
-                    tally
+                    let mut counters = link.counters.clone();
+                    counters.waiting += link.still_to_wait(at);
+                    counters
                 })
                 .collect(),
             sent: flows.sent.clone(),
@@ -127,7 +127,7 @@ impl Counts {
         self.sent.clone_from(&flows.sent);
         self.lost.clone_from(&flows.lost);
         for (kept, link) in self.tallies.iter_mut().zip(links) {
-            kept.copy_from(&link.tally);
+            kept.copy_from(&link.counters);
             kept.waiting += link.still_to_wait(at);
         }
     }

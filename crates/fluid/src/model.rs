@@ -24,7 +24,7 @@ pub struct FluidLink {
     /// Traffic that does not respond to loss.
     pub background: Background,
     /// Queue discipline, which determines when a congestion event opens.
-    pub queue: QueueLaw,
+    pub queue: QueueDistribution,
 }
 
 /// Unresponsive traffic of a link, in packets per second.
@@ -46,7 +46,7 @@ pub enum Background {
 
 /// Condition that opens a congestion event at a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QueueLaw {
+pub enum QueueDistribution {
     /// The buffer is full.
     DropTail,
     /// The buffer is full, or RED expects one early drop.
@@ -320,10 +320,10 @@ impl FluidModel {
 
     /// The equal share of a flow's narrowest link, as a window in packets of the flow. Its own
     /// limits may reduce it.
-    pub(crate) fn fair_window(&self, flow: &FluidFlow, crowd: &[usize]) -> f64 {
+    pub(crate) fn fair_window(&self, flow: &FluidFlow, flow_count: &[usize]) -> f64 {
         let share = self.paths[flow.path]
             .iter()
-            .map(|&link| self.links[link].capacity / crowd[link].max(1) as f64)
+            .map(|&link| self.links[link].capacity / flow_count[link].max(1) as f64)
             .fold(f64::INFINITY, f64::min);
         let limits = &flow.limits;
         let largest = (limits.access_rate * flow.propagation).min(limits.receive_window);
@@ -351,14 +351,14 @@ impl FluidModel {
     }
 
     /// Number of flows that cross each link.
-    pub(crate) fn crowd(&self) -> Vec<usize> {
-        let mut crowd = vec![0; self.links.len()];
+    pub(crate) fn flow_count(&self) -> Vec<usize> {
+        let mut flow_count = vec![0; self.links.len()];
         for flow in &self.flows {
             for &link in &self.paths[flow.path] {
-                crowd[link] += 1;
+                flow_count[link] += 1;
             }
         }
-        crowd
+        flow_count
     }
 }
 
@@ -417,7 +417,7 @@ impl FluidLink {
                 )?;
             }
         }
-        if let QueueLaw::Red(red) = self.queue {
+        if let QueueDistribution::Red(red) = self.queue {
             range(
                 &name("red minimum"),
                 red.curve.min,

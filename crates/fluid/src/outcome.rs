@@ -2,8 +2,8 @@
 
 use forebay_scenario::Metric;
 
+use crate::counters::LinkCounters;
 use crate::model::FluidModel;
-use crate::tally::Tally;
 
 /// Result of a fluid run. Figures are those of the measured part unless stated otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,33 +144,33 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
 
 /// The figures of a link from its counts over `time` seconds, with `possible` packets of service.
 pub(crate) fn link_outcome(
-    tally: &Tally,
+    counters: &LinkCounters,
     (capacity, possible): (f64, f64),
     time: f64,
 ) -> LinkOutcome {
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     LinkOutcome {
-        arrived: tally.arrived,
-        background_loss_rate: ratio(tally.background_lost, tally.background),
-        delivered: tally.delivered(),
-        utilization: ratio(tally.departed, possible),
+        arrived: counters.arrived,
+        background_loss_rate: ratio(counters.background_lost, counters.background),
+        delivered: counters.delivered(),
+        utilization: ratio(counters.departed, possible),
         // RED drops before the buffer clips, so a packet is lost only once.
         loss_rate: 1.0
-            - (1.0 - ratio(tally.early, tally.arrived)).max(0.0)
-                * (1.0 - ratio(tally.lost, tally.arrived)),
-        synchronization: (tally.events > 0).then(|| tally.fractions / tally.events as f64),
-        events: tally.events,
-        queue_mean: ratio(tally.queue, time),
-        delay_mean: ratio(tally.waiting, tally.accepted).min(tally.largest / capacity),
+            - (1.0 - ratio(counters.early, counters.arrived)).max(0.0)
+                * (1.0 - ratio(counters.lost, counters.arrived)),
+        synchronization: (counters.events > 0).then(|| counters.fractions / counters.events as f64),
+        events: counters.events,
+        queue_mean: ratio(counters.queue, time),
+        delay_mean: ratio(counters.waiting, counters.accepted).min(counters.largest / capacity),
         // A histogram knows only its bins, so no quantile may exceed the largest value.
         delay_quantiles: Metric::QUEUE_DELAY_QUANTILES.map(|(metric, share)| {
-            let found = tally.found.quantile(share).min(tally.largest);
+            let found = counters.found.quantile(share).min(counters.largest);
             (metric, found / capacity)
         }),
-        delay_max: tally.largest / capacity,
-        drains: tally.slow.is_kept().then(|| Drains {
-            longest: tally.drains,
-            by_phase: [&tally.slow, &tally.fast].map(|law| {
+        delay_max: counters.largest / capacity,
+        drains: counters.slow.is_kept().then(|| Drains {
+            longest: counters.drains,
+            by_phase: [&counters.slow, &counters.fast].map(|law| {
                 let found = law.quantiles([0.5, 0.99]);
                 found.map(|quantiles| quantiles.map(|wait| wait / capacity))
             }),

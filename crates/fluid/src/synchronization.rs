@@ -2,7 +2,7 @@
 //! congestion event cuts.
 //!
 //! If a queue is clipped and no event is open, event k opens. It draws m_k from {ceil(X N), .., N}
-//! by a [`CutCountLaw`] and chooses m_k of the N flows by a [`Victims`] policy. Each of them is cut
+//! by a [`CutCountDistribution`] and chooses m_k of the N flows by a [`Victims`] policy. Each of them is cut
 //! exactly once, one round trip R_i(t_k) later. The event closes after the largest of those round
 //! trips; a queue still clipped then opens event k + 1. X = 1 is full synchronization.
 
@@ -16,7 +16,7 @@ pub struct Synchronization {
     /// X: the smallest fraction of the flows that an event cuts, from 0 to 1.
     pub minimum: f64,
     /// Distribution of m_k.
-    pub count: CutCountLaw,
+    pub count: CutCountDistribution,
     /// Choice of the m_k flows.
     pub victims: Victims,
 }
@@ -25,7 +25,7 @@ impl Default for Synchronization {
     fn default() -> Self {
         Self {
             minimum: 0.6,
-            count: CutCountLaw::TruncatedNormal,
+            count: CutCountDistribution::TruncatedNormal,
             victims: Victims::HighestRate,
         }
     }
@@ -33,7 +33,7 @@ impl Default for Synchronization {
 
 /// Distribution of the number of flows that are cut, with lo = max(1, ceil(X N)).
 #[derive(Clone, Debug, PartialEq)]
-pub enum CutCountLaw {
+pub enum CutCountDistribution {
     /// Always lo.
     Fixed,
     /// Uniform on {lo, .., N}.
@@ -68,7 +68,7 @@ impl Synchronization {
             "0 to 1",
         )?;
         let at_least_one = (1.0, f64::MAX);
-        if let CutCountLaw::Empirical(fractions) = &self.count {
+        if let CutCountDistribution::Empirical(fractions) = &self.count {
             range(
                 "empirical fractions",
                 fractions.len() as f64,
@@ -108,9 +108,9 @@ impl Synchronization {
             return flows;
         }
         match &self.count {
-            CutCountLaw::Fixed => low,
-            CutCountLaw::Uniform => low + stream.below((flows - low + 1) as u64) as usize,
-            CutCountLaw::TruncatedNormal => {
+            CutCountDistribution::Fixed => low,
+            CutCountDistribution::Uniform => low + stream.below((flows - low + 1) as u64) as usize,
+            CutCountDistribution::TruncatedNormal => {
                 let mean = 0.5 * (low as f64 + n);
                 let deviation = 0.25 * (n - low as f64);
                 loop {
@@ -120,7 +120,7 @@ impl Synchronization {
                     }
                 }
             }
-            CutCountLaw::Empirical(fractions) => {
+            CutCountDistribution::Empirical(fractions) => {
                 let fraction = fractions[stream.below(fractions.len() as u64) as usize];
                 ((fraction * n).round() as usize).clamp(low, flows)
             }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use forebay_random::{Purpose, Seed};
 
-    fn law(minimum: f64, count: CutCountLaw, victims: Victims) -> Synchronization {
+    fn law(minimum: f64, count: CutCountDistribution, victims: Victims) -> Synchronization {
         Synchronization {
             minimum,
             count,
@@ -225,7 +225,10 @@ mod tests {
 
     #[test]
     fn counts_stay_in_their_range_and_reach_its_ends() {
-        for count in [CutCountLaw::Uniform, CutCountLaw::TruncatedNormal] {
+        for count in [
+            CutCountDistribution::Uniform,
+            CutCountDistribution::TruncatedNormal,
+        ] {
             let law = law(0.3, count, Victims::Random);
             let mut stream = stream();
             let draws: Vec<usize> = (0..20_000)
@@ -236,32 +239,36 @@ mod tests {
             let mean = draws.iter().sum::<usize>() as f64 / 20_000.0;
             assert!((mean - 6.5).abs() < 0.06, "{mean}");
         }
-        let empirical = law(0.0, CutCountLaw::Empirical(vec![0.1, 0.9]), Victims::Random);
+        let empirical = law(
+            0.0,
+            CutCountDistribution::Empirical(vec![0.1, 0.9]),
+            Victims::Random,
+        );
         let mut stream = stream();
         for _ in 0..100 {
             assert!([1, 9].contains(&empirical.draw_count(10, &mut stream)));
         }
         assert_eq!(
-            law(0.3, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.3, CutCountDistribution::Fixed, Victims::Random).draw_count(10, &mut stream),
             3
         );
         assert_eq!(
-            law(0.6, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.6, CutCountDistribution::Fixed, Victims::Random).draw_count(10, &mut stream),
             6
         );
         assert_eq!(
-            law(0.0, CutCountLaw::Fixed, Victims::Random).draw_count(10, &mut stream),
+            law(0.0, CutCountDistribution::Fixed, Victims::Random).draw_count(10, &mut stream),
             1
         );
         assert_eq!(
-            law(1.0, CutCountLaw::Uniform, Victims::Random).draw_count(10, &mut stream),
+            law(1.0, CutCountDistribution::Uniform, Victims::Random).draw_count(10, &mut stream),
             10
         );
     }
 
     #[test]
     fn the_highest_rates_are_chosen() {
-        let law = law(0.3, CutCountLaw::Fixed, Victims::HighestRate);
+        let law = law(0.3, CutCountDistribution::Fixed, Victims::HighestRate);
         let mut flows = candidates(&[3.0, 9.0, 1.0, 7.0, 8.0]);
         law.choose(&mut flows, 3, 0, &mut stream());
         let mut chosen: Vec<u32> = flows[..3].iter().map(|c| c.flow).collect();
@@ -276,7 +283,7 @@ mod tests {
             Victims::HighestRate,
             Victims::RateProportional,
         ] {
-            let law = law(0.3, CutCountLaw::Fixed, victims);
+            let law = law(0.3, CutCountDistribution::Fixed, victims);
             let mut stream = stream();
             let mut hits = [0_u32; 5];
             for _ in 0..50_000 {
@@ -292,7 +299,7 @@ mod tests {
 
     #[test]
     fn rate_proportional_follows_the_rates() {
-        let law = law(0.0, CutCountLaw::Fixed, Victims::RateProportional);
+        let law = law(0.0, CutCountDistribution::Fixed, Victims::RateProportional);
         let mut stream = stream();
         let mut hits = [0_u32; 3];
         for _ in 0..60_000 {
@@ -308,7 +315,7 @@ mod tests {
     #[test]
     fn priority_rows_take_turns() {
         let rows = vec![vec![1.0, 2.0, 3.0], vec![3.0, 2.0, 1.0]];
-        let law = law(0.0, CutCountLaw::Fixed, Victims::Priority(rows));
+        let law = law(0.0, CutCountDistribution::Fixed, Victims::Priority(rows));
         for (event, expected) in [(0, 2), (1, 0), (2, 2)] {
             let mut flows = candidates(&[5.0; 3]);
             law.choose(&mut flows, 1, event, &mut stream());

@@ -20,8 +20,10 @@ use forebay_units::{Rate, Time};
 use crate::capacity::CapacitySteps;
 use crate::domain;
 use crate::error::FluidError;
-use crate::model::{Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red};
-use crate::synchronization::{CutCountLaw, Synchronization, Victims};
+use crate::model::{
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueDistribution, Red,
+};
+use crate::synchronization::{CutCountDistribution, Synchronization, Victims};
 
 /// The engine's name.
 pub(crate) const NAME: &str = "fluid";
@@ -277,7 +279,9 @@ impl From<FluidError> for EngineError {
                 engine: NAME,
                 why: error.to_string(),
             },
-            FluidError::OutOfRange { .. } | FluidError::Law(_) => unsupported(error.to_string()),
+            FluidError::OutOfRange { .. } | FluidError::Distribution(_) => {
+                unsupported(error.to_string())
+            }
         }
     }
 }
@@ -371,8 +375,8 @@ fn translate_link(
         BufferLimit::Bytes(bytes) => bytes.get() as f64 / packet,
     };
     let queue = match link.discipline.name() {
-        "droptail" => QueueLaw::DropTail,
-        "red" => QueueLaw::Red(red(scenario, link, (capacity, buffer))),
+        "droptail" => QueueDistribution::DropTail,
+        "red" => QueueDistribution::Red(red(scenario, link, (capacity, buffer))),
         other => return Err(unsupported(format!("queue `{other}`"))),
     };
     Ok(FluidLink {
@@ -453,11 +457,11 @@ fn synchronization(scenario: &Scenario) -> Synchronization {
         minimum: options.minimum_synchronization,
         count: match options.law {
             VictimCountLaw::TruncatedNormal | VictimCountLaw::Continuous => {
-                CutCountLaw::TruncatedNormal
+                CutCountDistribution::TruncatedNormal
             }
-            VictimCountLaw::Uniform => CutCountLaw::Uniform,
-            VictimCountLaw::Fixed => CutCountLaw::Fixed,
-            VictimCountLaw::Empirical => CutCountLaw::Empirical(
+            VictimCountLaw::Uniform => CutCountDistribution::Uniform,
+            VictimCountLaw::Fixed => CutCountDistribution::Fixed,
+            VictimCountLaw::Empirical => CutCountDistribution::Empirical(
                 options
                     .empirical
                     .iter()

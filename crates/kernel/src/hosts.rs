@@ -19,7 +19,7 @@ use crate::applications::Applications;
 use crate::clock::Clock;
 use crate::device::{Device, Written};
 use crate::ends::{Limits, Open, SocketEnds};
-use crate::guests::Guests;
+use crate::external_flows::ExternalFlows;
 use crate::lateness::Lateness;
 use crate::namespaces::{Kind as SocketKind, Namespaces};
 use crate::side::Side;
@@ -47,7 +47,7 @@ pub(crate) struct SocketHosts<'a> {
     /// connections to several far ports.
     owners: BTreeMap<((Ipv4Addr, u16), u16), ResponsiveId>,
     /// Flows for packets of programs, if there are any.
-    guests: Option<Guests>,
+    external_flows: Option<ExternalFlows>,
     /// Sockets that are not in use yet.
     sockets: Vec<OwnedFd>,
     next_key: u64,
@@ -64,7 +64,7 @@ pub(crate) struct SocketHosts<'a> {
 
 /// The owner of a packet.
 #[derive(Clone, Copy, Debug)]
-enum Whose {
+enum PacketOwner {
     /// A connection that these hosts opened.
     Connection(ResponsiveId, Segment),
     /// A program in the namespaces.
@@ -99,7 +99,7 @@ impl<'a> SocketHosts<'a> {
             applications,
             flows: Flows::default(),
             owners: BTreeMap::new(),
-            guests: None,
+            external_flows: None,
             sockets: namespaces.sockets(Side::Near, SocketKind::Tcp, first)?,
             next_key: 0,
             turn: 0,
@@ -113,7 +113,7 @@ impl<'a> SocketHosts<'a> {
 
     /// From now on, carries packets of programs as if they were of this group's flows.
     pub(crate) fn welcome(&mut self, group: GroupId) {
-        self.guests = Some(Guests::of(group, &self.flows));
+        self.external_flows = Some(ExternalFlows::of(group, &self.flows));
     }
 
     /// The error that stops the run, if there is one.
@@ -167,7 +167,7 @@ impl<'a> SocketHosts<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let flow = match self.recognize(packet, Side::Near) {
-            Some(Whose::Connection(flow, segment)) => {
+            Some(PacketOwner::Connection(flow, segment)) => {
                 let ends = &mut self.flows[flow].ends;
                 if segment.rst() || !ends.has(&segment) {
                     // A sender whose transfer is over, or that has stopped, resets its connection.
@@ -178,7 +178,7 @@ impl<'a> SocketHosts<'a> {
                 ends.sends(&segment, now);
                 flow
             }
-            Some(Whose::Guest(flow)) => flow,
+            Some(PacketOwner::Guest(flow)) => flow,
             None => return,
         };
         let sender = &mut self.flows[flow];
@@ -209,7 +209,7 @@ impl<'a> SocketHosts<'a> {
         timeline: &mut Timeline<'_>,
     ) {
         let flow = match self.recognize(packet, Side::Far) {
-            Some(Whose::Connection(flow, segment)) => {
+            Some(PacketOwner::Connection(flow, segment)) => {
                 let ends = &mut self.flows[flow].ends;
                 if !ends.has(&segment) {
                     // The packet goes to a sender that no longer exists.
@@ -218,7 +218,7 @@ impl<'a> SocketHosts<'a> {
                 ends.answers(&segment);
                 flow
             }
-            Some(Whose::Guest(flow)) => flow,
+            Some(PacketOwner::Guest(flow)) => flow,
             None => return,
         };
         let ends = &mut self.flows[flow].ends;
@@ -239,17 +239,17 @@ impl<'a> SocketHosts<'a> {
     }
 
     /// The owner of a packet; `None` for a stray, which is counted.
-    fn recognize(&mut self, packet: &[u8], from: Side) -> Option<Whose> {
+    fn recognize(&mut self, packet: &[u8], from: Side) -> Option<PacketOwner> {
         let read = Segment::read(packet, from);
         if let Ok(segment) = read
             && let Some(&flow) = self.owners.get(&(segment.near, segment.far))
         {
-            return Some(Whose::Connection(flow, segment));
+            return Some(PacketOwner::Connection(flow, segment));
         }
-        if let Some(guests) = &self.guests
-            && let Some(flow) = guests.flow(packet, from)
+        if let Some(external_flows) = &self.external_flows
+            && let Some(flow) = external_flows.flow(packet, from)
         {
-            return Some(Whose::Guest(flow));
+            return Some(PacketOwner::Guest(flow));
         }
         let count = match read {
             Ok(_) => &mut self.strays.of_nobody,
@@ -302,7 +302,11 @@ impl<'a> SocketHosts<'a> {
                 let packet = ends.answers.take(event.packet())?;
                 let segment = Segment::read(&packet, Side::Far);
                 let own = segment.ok().filter(|segment| ends.has(segment));
-                let guest = || self.guests.as_ref().is_some_and(|all| all.have(flow));
+                let guest = || {
+                    self.external_flows
+                        .as_ref()
+                        .is_some_and(|all| all.have(flow))
+                };
                 if own.is_none() && !guest() {
                     return None;
                 }

@@ -7,7 +7,7 @@
 //! 1. `engine` runs a replication from beginning to end, and `translation` converts the scenario to
 //!    kernel settings.
 //!
-//! 2. [`namespaces`] makes the namespaces with `keeper`, `keeping`, `network` and `process`.
+//! 2. [`namespaces`] makes the namespaces with `namespace_process`, `namespace_requests`, `network` and `process`.
 //!    [`program`] runs programs in them with the capabilities of `privileges`.
 //!
 //! 3. `path` is the loop. `hosts` and `ends` implement the hosts of the simulation, and
@@ -41,13 +41,13 @@ mod ends;
 #[cfg(target_os = "linux")]
 mod engine;
 #[cfg(target_os = "linux")]
-mod guests;
+mod external_flows;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]
-mod keeper;
+mod namespace_process;
 #[cfg(target_os = "linux")]
-mod keeping;
+mod namespace_requests;
 #[cfg(target_os = "linux")]
 pub mod namespaces;
 #[cfg(target_os = "linux")]

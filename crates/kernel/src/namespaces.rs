@@ -12,9 +12,9 @@ use rustix::process::{PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 use crate::counters::Counters;
 use crate::device::Device;
-use crate::keeper::{self, Plan, Request, Stage};
-use crate::keeping::Keeper;
 use crate::missing::Missing;
+use crate::namespace_process::{self, Plan, Request, Stage};
+use crate::namespace_requests::NamespaceProcess;
 use crate::network::{self, Shape};
 use crate::privileges;
 use crate::process;
@@ -90,7 +90,7 @@ pub struct Namespaces {
 /// One side.
 #[derive(Debug)]
 struct Ends {
-    keeper: Keeper,
+    namespace_process: NamespaceProcess,
     device: Device,
     /// Files netstat, snmp and dev of /proc/net, opened in the namespace.
     counters: [OwnedFd; 3],
@@ -128,7 +128,7 @@ impl Namespaces {
 
     /// A new nonblocking socket in the namespace of a side.
     pub fn socket(&self, side: Side, kind: Kind) -> io::Result<OwnedFd> {
-        self.ends(side).keeper.socket(kind.into())
+        self.ends(side).namespace_process.socket(kind.into())
     }
 
     /// Makes `count` sockets in batches: a thousand take about ten messages.
@@ -137,7 +137,9 @@ impl Namespaces {
     ///
     /// `EMFILE` if the caller may not have as many descriptors (`RLIMIT_NOFILE`).
     pub fn sockets(&self, side: Side, kind: Kind, count: usize) -> io::Result<Vec<OwnedFd>> {
-        self.ends(side).keeper.sockets(kind.into(), count)
+        self.ends(side)
+            .namespace_process
+            .sockets(kind.into(), count)
     }
 
     /// The congestion control algorithms available to the sockets of a side.
@@ -149,7 +151,10 @@ impl Namespaces {
     /// The value of a sysctl in the namespace of a side, without the newline.
     pub fn sysctl(&self, side: Side, name: &str) -> io::Result<String> {
         let path = network::sysctl_path(name).ok_or(io::ErrorKind::InvalidInput)?;
-        let file = self.ends(side).keeper.open(Request::Read, &path)?;
+        let file = self
+            .ends(side)
+            .namespace_process
+            .open(Request::Read, &path)?;
         Ok(read_from_start(&file)?.trim_end().to_owned())
     }
 
@@ -171,12 +176,17 @@ impl Namespaces {
         if self.of_a_user {
             which |= CloneFlags::CLONE_NEWUSER;
         }
-        program::run(self.ends(side).keeper.process(), which, command)
+        program::run(self.ends(side).namespace_process.process(), which, command)
     }
 
     /// The way to enter the namespace of a side.
     pub fn entry(&self, side: Side) -> Entry {
-        let pid = self.ends(side).keeper.pid().as_raw_nonzero().get();
+        let pid = self
+            .ends(side)
+            .namespace_process
+            .pid()
+            .as_raw_nonzero()
+            .get();
         let mut command = vec!["nsenter".to_owned(), format!("--target={pid}")];
         if self.of_a_user {
             command.extend(["--user", "--preserve-credentials"].map(str::to_owned));
@@ -195,24 +205,28 @@ impl Namespaces {
 }
 
 impl Ends {
-    fn build(keeper: Keeper, side: Side, setup: &Setup) -> Result<Self, Missing> {
+    fn build(
+        namespace_process: NamespaceProcess,
+        side: Side,
+        setup: &Setup,
+    ) -> Result<Self, Missing> {
         let shape = Shape {
             mtu: setup.mtu,
             queue_packets: setup.queue_packets,
             segments_at_once: setup.segments_at_once,
             addresses: setup.addresses,
         };
-        let device = network::build(&keeper, side, shape)?;
+        let device = network::build(&namespace_process, side, shape)?;
         let sysctls = match side {
             Side::Near => &setup.near,
             Side::Far => &setup.far,
         };
         for sysctl in sysctls {
-            network::set(&keeper, side, sysctl)?;
+            network::set(&namespace_process, side, sysctl)?;
         }
         let open = |name: &str| {
             let path = format!("/proc/self/net/{name}");
-            let opened = keeper.open(Request::Read, &path);
+            let opened = namespace_process.open(Request::Read, &path);
             opened.map_err(|source| Missing::Configuration {
                 what: "counters",
                 side,
@@ -221,7 +235,7 @@ impl Ends {
         };
         let counters = [open("netstat")?, open("snmp")?, open("dev")?];
         Ok(Self {
-            keeper,
+            namespace_process,
             device,
             counters,
         })
@@ -304,7 +318,7 @@ fn start(of_a_user: bool) -> Result<(First, [OwnedFd; 2]), Missing> {
             source: error.into(),
         }
     };
-    let pair = || Keeper::ends().map_err(system("socketpair"));
+    let pair = || NamespaceProcess::ends().map_err(system("socketpair"));
     let pidfd =
         |pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).map_err(system("pidfd_open"));
     let caller = pidfd(rustix::process::getpid())?;
@@ -328,7 +342,7 @@ fn start(of_a_user: bool) -> Result<(First, [OwnedFd; 2]), Missing> {
         flags |= CloneFlags::CLONE_NEWUSER;
     }
     let pid =
-        process::start(flags.bits(), || keeper::first(&plan)).map_err(|source| {
+        process::start(flags.bits(), || namespace_process::first(&plan)).map_err(|source| {
             match source.raw_os_error() {
                 Some(libc::EAGAIN | libc::ENOMEM) => Missing::System {
                     what: "clone",
@@ -353,8 +367,8 @@ fn start(of_a_user: bool) -> Result<(First, [OwnedFd; 2]), Missing> {
 }
 
 /// Waits for a keeper and converts its errors.
-fn meet(control: OwnedFd, of_a_user: bool) -> Result<Keeper, Missing> {
-    Keeper::meet(control).map_err(|(stage, source)| match stage {
+fn meet(control: OwnedFd, of_a_user: bool) -> Result<NamespaceProcess, Missing> {
+    NamespaceProcess::meet(control).map_err(|(stage, source)| match stage {
         Stage::Maps | Stage::Network if of_a_user => no_user_namespaces(source),
         Stage::Maps | Stage::Network => Missing::Namespaces {
             what: "network",

@@ -20,9 +20,9 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::device::Device;
-use crate::keeper::Request;
-use crate::keeping::Keeper;
 use crate::missing::Missing;
+use crate::namespace_process::Request;
+use crate::namespace_requests::NamespaceProcess;
 use crate::side::Side;
 
 /// Index of `lo`, which is the first device of every network namespace (net/core/dev.h,
@@ -71,13 +71,17 @@ impl Sysctl {
 }
 
 /// Makes the device of a side with its addresses and routes.
-pub(crate) fn build(keeper: &Keeper, side: Side, shape: Shape) -> Result<Device, Missing> {
+pub(crate) fn build(
+    namespace_process: &NamespaceProcess,
+    side: Side,
+    shape: Shape,
+) -> Result<Device, Missing> {
     for which in ["all", "default"] {
         let name = format!("net.ipv6.conf.{which}.disable_ipv6");
-        set(keeper, side, &Sysctl::optional(&name, "1"))?;
+        set(namespace_process, side, &Sysctl::optional(&name, "1"))?;
     }
-    let device = tun(keeper, side)?;
-    configure(keeper, side, shape).map_err(|(what, source)| Missing::Configuration {
+    let device = tun(namespace_process, side)?;
+    configure(namespace_process, side, shape).map_err(|(what, source)| Missing::Configuration {
         what,
         side,
         source,
@@ -86,7 +90,11 @@ pub(crate) fn build(keeper: &Keeper, side: Side, shape: Shape) -> Result<Device,
 }
 
 /// Writes a sysctl of a side.
-pub(crate) fn set(keeper: &Keeper, side: Side, sysctl: &Sysctl) -> Result<(), Missing> {
+pub(crate) fn set(
+    namespace_process: &NamespaceProcess,
+    side: Side,
+    sysctl: &Sysctl,
+) -> Result<(), Missing> {
     let missing = |why: &str| Missing::Sysctl {
         name: sysctl.name.clone(),
         value: sysctl.value.clone(),
@@ -95,7 +103,7 @@ pub(crate) fn set(keeper: &Keeper, side: Side, sysctl: &Sysctl) -> Result<(), Mi
     };
     let path = sysctl_path(&sysctl.name)
         .ok_or_else(|| missing("only names such as net.ipv4.tcp_sack belong to a namespace"))?;
-    match keeper.write(&path, &sysctl.value) {
+    match namespace_process.write(&path, &sysctl.value) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if sysctl.optional {
@@ -120,8 +128,8 @@ pub(crate) fn sysctl_path(name: &str) -> Option<String> {
 
 /// Makes a TUN device in the keeper's namespace. A device belongs to the namespace in which its
 /// file was opened.
-fn tun(keeper: &Keeper, side: Side) -> Result<OwnedFd, Missing> {
-    let file = keeper
+fn tun(namespace_process: &NamespaceProcess, side: Side) -> Result<OwnedFd, Missing> {
+    let file = namespace_process
         .open(Request::Device, "/dev/net/tun")
         .map_err(|source| match source.raw_os_error() {
             Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => Missing::NoTunDevice,
@@ -163,12 +171,20 @@ pub(crate) fn device_name(side: Side) -> String {
     side.to_string()
 }
 
-fn configure(keeper: &Keeper, side: Side, shape: Shape) -> Result<(), (&'static str, io::Error)> {
+fn configure(
+    namespace_process: &NamespaceProcess,
+    side: Side,
+    shape: Shape,
+) -> Result<(), (&'static str, io::Error)> {
     let at = |what: &'static str| move |error: io::Error| (what, error);
-    let any = keeper.socket(Request::Udp).map_err(at("sockets"))?;
+    let any = namespace_process
+        .socket(Request::Udp)
+        .map_err(at("sockets"))?;
     let index = rustix::net::netdevice::name_to_index(&any, &device_name(side))
         .map_err(|error| ("TUN device", error.into()))?;
-    let socket = keeper.socket(Request::Netlink).map_err(at("netlink"))?;
+    let socket = namespace_process
+        .socket(Request::Netlink)
+        .map_err(at("netlink"))?;
     let own = side.address(0).unwrap_or(Ipv4Addr::UNSPECIFIED);
     let ask = |what, message| request(&socket, message).map_err(at(what));
     ask("loopback device", link(LOOPBACK, vec![]))?;

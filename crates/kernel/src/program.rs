@@ -64,17 +64,17 @@ impl Drop for Running {
     }
 }
 
-/// Starts `command` in the namespaces of `keeper` that `which` lists. Without a user namespace it
+/// Starts `command` in the namespaces of `namespace_process` that `which` lists. Without a user namespace it
 /// keeps only the capabilities of [`privileges::KEPT`].
 #[expect(unsafe_code, reason = "pre_exec() asks for a promise")]
 pub(crate) fn run(
-    keeper: BorrowedFd,
+    namespace_process: BorrowedFd,
     which: CloneFlags,
     mut command: Command,
 ) -> io::Result<Running> {
-    let keeper = keeper.try_clone_to_owned()?;
+    let namespace_process = namespace_process.try_clone_to_owned()?;
     let enter = move || {
-        enter(keeper.as_fd(), which)?;
+        enter(namespace_process.as_fd(), which)?;
         if which.contains(CloneFlags::CLONE_NEWUSER) {
             return Ok(());
         }
@@ -88,8 +88,8 @@ pub(crate) fn run(
 }
 
 /// Enters the namespaces. It returns only in the inner process.
-fn enter(keeper: BorrowedFd, which: CloneFlags) -> io::Result<()> {
-    nix::sched::setns(keeper, which)?;
+fn enter(namespace_process: BorrowedFd, which: CloneFlags) -> io::Result<()> {
+    nix::sched::setns(namespace_process, which)?;
     process::block_signals();
     process::be_told_of_children()?;
     if let Some(program) = process::copy(0)? {

@@ -4,8 +4,8 @@
 use forebay_congestion::packet::{Needs, Samples};
 use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
-    BufferLimit, DEFAULT_MEMORY, FlowGroup, Footprint, Law, Link, MARGIN, Medium, Need, Recovery,
-    Reduction, Scenario, Waiting, Workload, controller_needs,
+    BufferLimit, DEFAULT_MEMORY, Distribution, FlowGroup, Footprint, Link, MARGIN, Medium, Need,
+    Recovery, Reduction, Scenario, Waiting, Workload, controller_needs,
 };
 use forebay_simulation::{Event, MAX_LANES, Unresponsive, in_turn, is_counted, takes_turns};
 use forebay_units::{Bytes, Time};
@@ -214,8 +214,8 @@ fn in_wheel(scenario: &Scenario) -> bool {
     let groups = scenario.flows().iter();
     let lanes = groups.map(|group| {
         let delays = match &group.rtt {
-            Law::Value(_) => 1,
-            Law::Choice(list) => list.len() as u64,
+            Distribution::Value(_) => 1,
+            Distribution::Choice(list) => list.len() as u64,
             _ => group.count,
         };
         delays
@@ -227,7 +227,8 @@ fn in_wheel(scenario: &Scenario) -> bool {
     let open = |group: &FlowGroup| matches!(group.workload, Workload::OpenLoop { .. });
     let joins = scenario.flows().iter().any(|group| {
         open(group)
-            && (group.access.is_some() || !matches!(group.rtt, Law::Value(_) | Law::Choice(_)))
+            && (group.access.is_some()
+                || !matches!(group.rtt, Distribution::Value(_) | Distribution::Choice(_)))
     });
     let in_turn = scenario.links().iter().all(in_turn);
     joins || !in_turn || lanes.sum::<u64>() + 2 * scenario.links().len() as u64 > MAX_LANES as u64
@@ -246,9 +247,9 @@ fn wheels(scenario: &Scenario) -> f64 {
         .sum();
     let end = scenario.run().end().as_secs_f64();
     // None of a million times of an unbounded law is that many times as long as they are on the average.
-    let longest = |law: &Law<Time>| match law.supremum() {
+    let longest = |distribution: &Distribution<Time>| match distribution.supremum() {
         most if most.is_finite() => most.min(end),
-        _ => (RARE * law.mean()).min(end),
+        _ => (RARE * distribution.mean()).min(end),
     };
     let pauses = scenario.flows().iter().map(|group| {
         let own = match &group.workload {

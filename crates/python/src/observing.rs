@@ -129,13 +129,13 @@ fn observe(
         queue,
         ..Settings::default()
     });
-    let (mut told, mut read) = (Instant::now(), 0u32);
+    let (mut reported, mut read) = (Instant::now(), 0u32);
     while let Some(packet) = captures.next().map_err(Stopped::Capture)? {
         observer.observe(&packet);
         read = read.wrapping_add(1);
-        if read % STRIDE == 0 && told.elapsed() >= HEARTBEAT {
+        if read % STRIDE == 0 && reported.elapsed() >= HEARTBEAT {
             tell(&captures, progress).map_err(Stopped::Python)?;
-            told = Instant::now();
+            reported = Instant::now();
         }
     }
     tell(&captures, progress).map_err(Stopped::Python)?;
@@ -221,19 +221,19 @@ fn interface<'py>(
     table.set_item("snap_length", of_file.and_then(|(_, it)| it.snap_length))?;
     table.set_item("lost", of_file.map(|(_, it)| it.lost))?;
     table.set_item("inbound", observed.inbound)?;
-    let (clock, told) = (PyDict::new(py), PyDict::new(py));
+    let (clock, evidence) = (PyDict::new(py), PyDict::new(py));
     clock.set_item("backward", observed.clock.backward)?;
     clock.set_item("largest_backward_ns", observed.clock.largest_backward)?;
     clock.set_item("set_back", observed.clock.set_back)?;
     clock.set_item("leaps", observed.clock.leaps)?;
     clock.set_item("stray", observed.clock.stray)?;
     table.set_item("clock", clock)?;
-    told.set_item("by_capture", observed.told.by_capture)?;
-    told.set_item("by_station", observed.told.by_station)?;
-    told.set_item("by_address", observed.told.by_address)?;
-    told.set_item("by_port", observed.told.by_port)?;
-    told.set_item("unclear", observed.told.unclear)?;
-    table.set_item("told", told)?;
+    evidence.set_item("by_capture", observed.evidence.by_capture)?;
+    evidence.set_item("by_station", observed.evidence.by_station)?;
+    evidence.set_item("by_address", observed.evidence.by_address)?;
+    evidence.set_item("by_port", observed.evidence.by_port)?;
+    evidence.set_item("unclear", observed.evidence.unclear)?;
+    table.set_item("told", evidence)?;
     let directions = observed.directions.iter();
     let directions: PyResult<Vec<_>> = directions.map(|it| direction(py, it)).collect();
     table.set_item("directions", PyList::new(py, directions?)?)?;
@@ -288,18 +288,18 @@ fn direction<'py>(
     all.set_item("gaps", gaps)?;
     all.set_item("tick_ns", observed.tick)?;
     let streams = &observed.streams;
-    let told = PyDict::new(py);
-    told.set_item("count", streams.count)?;
-    told.set_item("long_count", streams.long_count)?;
-    told.set_item("carried", amount(streams.carried))?;
-    told.set_item("bare", amount(streams.bare))?;
-    told.set_item("series_lost", streams.series_lost)?;
-    told.set_item("sizes", histogram(py, &streams.sizes)?)?;
-    told.set_item("durations_ns", histogram(py, &streams.durations)?)?;
-    told.set_item("start_gaps_ns", histogram(py, &streams.start_gaps)?)?;
-    told.put("starts_ns", streams.starts.iter().copied())?;
-    told.set_item("long", streams::columns(py, &streams.long)?)?;
-    told.set_item("sample", streams::columns(py, &streams.sample)?)?;
-    all.set_item("streams", told)?;
+    let evidence = PyDict::new(py);
+    evidence.set_item("count", streams.count)?;
+    evidence.set_item("long_count", streams.long_count)?;
+    evidence.set_item("carried", amount(streams.carried))?;
+    evidence.set_item("bare", amount(streams.bare))?;
+    evidence.set_item("series_lost", streams.series_lost)?;
+    evidence.set_item("sizes", histogram(py, &streams.sizes)?)?;
+    evidence.set_item("durations_ns", histogram(py, &streams.durations)?)?;
+    evidence.set_item("start_gaps_ns", histogram(py, &streams.start_gaps)?)?;
+    evidence.put("starts_ns", streams.starts.iter().copied())?;
+    evidence.set_item("long", streams::columns(py, &streams.long)?)?;
+    evidence.set_item("sample", streams::columns(py, &streams.sample)?)?;
+    all.set_item("streams", evidence)?;
     Ok(all)
 }

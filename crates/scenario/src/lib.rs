@@ -24,9 +24,10 @@ pub use answer::engine::{
 pub use answer::footprint::{Footprint, Need, Waiting, controller_needs};
 pub use answer::quantile::{listed_quantiles, sorted_quantile};
 pub use answer::report::{
-    AcknowledgmentRecord, Bin, Completions, Cost, Distribution, Estimate, FlowReport, FlowSample,
-    GroupReport, HeaderFields, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
-    PacketRecord, QueueSample, Report, Segment, TracedGroup, Traces, TransferRecord, VERSION,
+    AcknowledgmentRecord, Bin, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport,
+    HeaderFields, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
+    MeasuredDistribution, PacketRecord, QueueSample, Report, Segment, TracedGroup, Traces,
+    TransferRecord, VERSION,
 };
 pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual};
@@ -37,10 +38,10 @@ pub use model::algorithm::Algorithm;
 pub use model::buffer::{BufferLimit, BufferReport, BufferSize};
 pub use model::classes::TrafficClass;
 pub use model::delay::Delays;
+pub use model::distribution::renewal::UnderWay;
+pub use model::distribution::{Distribution, Quantity};
 pub use model::flow_count::{FlowCount, MAX_FLOWS};
 pub use model::flows::{Access, FlowGroup};
-pub use model::law::renewal::UnderWay;
-pub use model::law::{Law, Quantity};
 pub use model::link::{Link, Memory, RateLayer};
 pub use model::loss::{GilbertElliott, MediumLoss};
 pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};

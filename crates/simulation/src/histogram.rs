@@ -1,7 +1,7 @@
 //! Histograms of times and other whole numbers, so that the counts of a run do not grow with its
 //! length. Links and measurements count in them, and reports read them.
 
-use forebay_scenario::{Bin, Distribution};
+use forebay_scenario::{Bin, MeasuredDistribution};
 use forebay_units::{LogHistogram, Time};
 
 /// A histogram of times or other whole numbers with a relative resolution of 1/128.
@@ -57,7 +57,7 @@ impl Histogram {
 
     /// The histogram for a report, of values in `unit`: a bin for each below 16, and from there on
     /// four to each power of two.
-    pub(crate) fn distribution(&self, unit: f64) -> Distribution {
+    pub(crate) fn distribution(&self, unit: f64) -> MeasuredDistribution {
         let mut bins: Vec<Bin> = Vec::new();
         for bin in self.0.bins() {
             let (value, count) = (bin.least, bin.count);
@@ -75,7 +75,7 @@ impl Histogram {
                 None => bins.push(Bin { low, high, count }),
             }
         }
-        Distribution { bins }
+        MeasuredDistribution { bins }
     }
 
     /// The value in seconds below which the fraction `q` of the values lie, linear within a

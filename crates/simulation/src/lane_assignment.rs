@@ -1,7 +1,7 @@
 //! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
 //! left, so each such way gets a lane of the calendar, as long as there are few.
 
-use forebay_scenario::{Law, Scenario, Workload};
+use forebay_scenario::{Distribution, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::calendar::{Calendar, MAX_LANES};
@@ -121,8 +121,8 @@ fn constant_delays<'a, H: Hosts<'a>>(
         };
         match &spec.rtt {
             _ if !spec.responsive() => {}
-            Law::Value(rtt) => add(*rtt),
-            Law::Choice(list) => list.iter().copied().for_each(add),
+            Distribution::Value(rtt) => add(*rtt),
+            Distribution::Choice(list) => list.iter().copied().for_each(add),
             _ if redrawn => return None,
             _ => {}
         }

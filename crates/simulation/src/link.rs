@@ -29,7 +29,7 @@ use forebay_discipline::{
     Admission, Backlog, ClassSetting, Classes, Discipline, Port, Queue, Setting, Shared, discipline,
 };
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Law, Link as LinkSpec, Scenario};
+use forebay_scenario::{Distribution, Link as LinkSpec, Scenario};
 use forebay_units::{Opportunities, Rate, RateSteps, Time};
 
 use crate::link::admission_link::GatedLink;
@@ -343,7 +343,7 @@ fn measurable<'a>(spec: &LinkSpec, steps: Option<&'a RateSteps>) -> Option<Cow<'
 fn uniform_size(scenario: &Scenario) -> Option<u32> {
     let mut size = None;
     for group in scenario.flows() {
-        let Law::Value(packet) = &group.packet else {
+        let Distribution::Value(packet) = &group.packet else {
             return None;
         };
         if !group.reverse.is_empty() {

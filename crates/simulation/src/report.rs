@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
-    Completions, Cost, Distribution, Estimate, FlowGroup, FlowReport, GroupReport, LinkReport,
-    MAX_LISTED_FLOWS, Metric, Report, Scenario, Seed, Warning, WarningKind, counted,
+    Completions, Cost, Estimate, FlowGroup, FlowReport, GroupReport, LinkReport, MAX_LISTED_FLOWS,
+    MeasuredDistribution, Metric, Report, Scenario, Seed, Warning, WarningKind, counted,
     listed_quantiles, sorted_quantile,
 };
 use forebay_units::Time;
@@ -151,7 +151,7 @@ fn sampled_metrics<'a, H: Hosts<'a>>(
 }
 
 /// Histograms of a link.
-fn link_distributions(link: &Link) -> BTreeMap<String, Distribution> {
+fn link_distributions(link: &Link) -> BTreeMap<String, MeasuredDistribution> {
     let statistics = link.statistics();
     let bursts = statistics.bursts.finished();
     [
@@ -349,7 +349,7 @@ fn put(report: &mut GroupReport, metric: Metric, value: f64) {
     report.metrics.insert(metric, Estimate::from(value));
 }
 
-fn put_distribution(report: &mut GroupReport, name: &str, distribution: Distribution) {
+fn put_distribution(report: &mut GroupReport, name: &str, distribution: MeasuredDistribution) {
     report.distributions.insert(name.to_owned(), distribution);
 }
 

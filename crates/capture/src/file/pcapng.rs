@@ -70,7 +70,7 @@ struct Declared {
 }
 
 /// Fields of a packet block.
-struct Told<'a> {
+struct PacketBlock<'a> {
     place: u32,
     ticks: Option<u64>,
     /// Offset of the packet's bytes in the block.
@@ -259,7 +259,7 @@ impl Pcapng {
             options,
             ..
         } = block;
-        let told = Told {
+        let block = PacketBlock {
             place: if_id,
             ticks: Some(u64::from(ts_high) << 32 | u64::from(ts_low)),
             begins: IN_ENHANCED,
@@ -268,7 +268,7 @@ impl Pcapng {
             lost: number_of(&options, DROP_COUNT, self.order).unwrap_or(0),
             options: Some(&options),
         };
-        self.record(window, &told, interfaces, notes)
+        self.record(window, &block, interfaces, notes)
     }
 
     /// Reads a simple packet: it belongs to the first interface and has no time.
@@ -290,7 +290,7 @@ impl Pcapng {
             0 => u32::MAX,
             limit => limit,
         };
-        let told = Told {
+        let block = PacketBlock {
             place: 0,
             ticks: None,
             begins: IN_SIMPLE,
@@ -299,7 +299,7 @@ impl Pcapng {
             lost: 0,
             options: None,
         };
-        self.record(window, &told, interfaces, notes)
+        self.record(window, &block, interfaces, notes)
     }
 
     /// Reads the packet block from before 2009, which the parser crate does not support. Its
@@ -323,7 +323,7 @@ impl Pcapng {
         let lost = self.order.u16(array(data, 10));
         let high = self.order.u32(array(data, 12));
         let low = self.order.u32(array(data, 16));
-        let told = Told {
+        let block = PacketBlock {
             place: u32::from(self.order.u16(array(data, 8))),
             ticks: Some(u64::from(high) << 32 | u64::from(low)),
             begins: IN_ENHANCED,
@@ -333,20 +333,20 @@ impl Pcapng {
             lost: if lost == u16::MAX { 0 } else { u64::from(lost) },
             options: None,
         };
-        self.record(window, &told, interfaces, notes)
+        self.record(window, &block, interfaces, notes)
     }
 
     /// The record of a packet block. Its range is counted from the first byte of the block.
     fn record(
         &mut self,
         window: &Window,
-        told: &Told<'_>,
+        block: &PacketBlock<'_>,
         interfaces: &mut Interfaces,
         notes: &mut Notes,
     ) -> Result<Record, Stop> {
-        let interface = self.interface(window, told.place)?;
+        let interface = self.interface(window, block.place)?;
         let number = interface.number;
-        if let Some(ticks) = told.ticks {
+        if let Some(ticks) = block.ticks {
             self.latest = interface
                 .clock
                 .nanoseconds(ticks)
@@ -358,18 +358,18 @@ impl Pcapng {
         } else {
             notes.untimed += 1;
         }
-        if told.lost > 0 {
-            interfaces.lost_before_packet(number, told.lost);
+        if block.lost > 0 {
+            interfaces.lost_before_packet(number, block.lost);
         }
-        let options = told.options.unwrap_or_default();
+        let options = block.options.unwrap_or_default();
         let flags = value(options, FLAGS).filter(|value| value.len() == 4);
         let direction = flags.map(|value| self.order.u32(array(value, 0)) & 0b11);
         Ok(Record {
             time: self.latest,
             interface: number,
             link_type: interface.link_type,
-            captured: told.begins..told.begins + told.captured as usize,
-            wire: told.wire,
+            captured: block.begins..block.begins + block.captured as usize,
+            wire: block.wire,
             inbound: match direction {
                 Some(1) => Some(true),
                 Some(2) => Some(false),

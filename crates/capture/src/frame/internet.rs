@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use etherparse::{IpEcn, LaxIpPayloadSlice, LaxIpv4Slice, LaxIpv6Slice, ip_number};
 
-use super::link::{Bytes, Unread};
+use super::link::{Bytes, ParseError};
 use crate::packet::Ecn;
 
 /// Fields of an IP header.
@@ -42,24 +42,24 @@ pub(super) enum Part {
 impl<'a> Internet<'a> {
     /// Reads the packet at the beginning of the bytes.
     #[inline]
-    pub(super) fn read(bytes: Bytes<'a>) -> Result<Self, Unread> {
+    pub(super) fn read(bytes: Bytes<'a>) -> Result<Self, ParseError> {
         match bytes.captured.first().map(|first| first >> 4) {
             Some(4) => Self::version_4(bytes),
             Some(6) => Self::version_6(bytes),
-            Some(_) => Err(Unread::Malformed),
+            Some(_) => Err(ParseError::Malformed),
             None => Err(bytes.short()),
         }
     }
 
     #[inline]
-    fn version_4(bytes: Bytes<'a>) -> Result<Self, Unread> {
+    fn version_4(bytes: Bytes<'a>) -> Result<Self, ParseError> {
         let Ok((slice, stopped)) = LaxIpv4Slice::from_slice(bytes.captured) else {
             // The version is right, so the length is wrong or too few bytes are there.
             let header = 4 * usize::from(bytes.captured[0] & 0x0f);
             return Err(match header {
-                0..20 => Unread::Malformed,
+                0..20 => ParseError::Malformed,
                 header if bytes.captured.len() < header => bytes.short(),
-                _ => Unread::Malformed,
+                _ => ParseError::Malformed,
             });
         };
         let header = slice.header();
@@ -70,7 +70,7 @@ impl<'a> Internet<'a> {
         let unstated_length = stated == 0;
         let whole = if unstated_length { bytes.wire } else { stated };
         if whole < ahead {
-            return Err(Unread::Malformed);
+            return Err(ParseError::Malformed);
         }
         let extensions = slice.extensions().auth.map_or(0, |auth| auth.slice().len());
         let behind = header.fragments_offset().value() != 0;
@@ -99,7 +99,7 @@ impl<'a> Internet<'a> {
     }
 
     #[inline]
-    fn version_6(bytes: Bytes<'a>) -> Result<Self, Unread> {
+    fn version_6(bytes: Bytes<'a>) -> Result<Self, ParseError> {
         let Ok((slice, stopped)) = LaxIpv6Slice::from_slice(bytes.captured) else {
             return Err(bytes.short());
         };

@@ -13,7 +13,7 @@ pub(super) struct Bytes<'a> {
 impl<'a> Bytes<'a> {
     /// Splits off the first `N` bytes. Returns them and the rest.
     #[inline]
-    fn split<const N: usize>(self) -> Result<(&'a [u8; N], Self), Unread> {
+    fn split<const N: usize>(self) -> Result<(&'a [u8; N], Self), ParseError> {
         let Some((head, captured)) = self.captured.split_first_chunk::<N>() else {
             return Err(self.short());
         };
@@ -23,7 +23,7 @@ impl<'a> Bytes<'a> {
 
     /// The bytes after the first `bytes` bytes.
     #[inline]
-    pub(super) fn behind(self, bytes: usize) -> Result<Self, Unread> {
+    pub(super) fn behind(self, bytes: usize) -> Result<Self, ParseError> {
         let Some(captured) = self.captured.get(bytes..) else {
             return Err(self.short());
         };
@@ -33,24 +33,24 @@ impl<'a> Bytes<'a> {
 
     /// The reason why there are too few bytes.
     #[cold]
-    pub(super) fn short(self) -> Unread {
+    pub(super) fn short(self) -> ParseError {
         if (self.captured.len() as u32) < self.wire {
-            Unread::Cut
+            ParseError::Truncated
         } else {
-            Unread::Malformed
+            ParseError::Malformed
         }
     }
 }
 
 /// Reason why a frame is no packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum ParseError {
     /// The frame carries something else.
     NotIp,
     /// The headers contradict each other.
     Malformed,
     /// The capture cut the frame off before the packet.
-    Cut,
+    Truncated,
 }
 
 /// Kind of header at a place of a frame.
@@ -139,7 +139,7 @@ pub(super) fn below<'a>(
     layer: Layer,
     bytes: Bytes<'a>,
     facts: &mut Facts,
-) -> Result<(Layer, Bytes<'a>), Unread> {
+) -> Result<(Layer, Bytes<'a>), ParseError> {
     match layer {
         Layer::Ethernet => ethernet(bytes, facts),
         Layer::Type(number) => typed(number, bytes),
@@ -156,7 +156,7 @@ pub(super) fn below<'a>(
 }
 
 #[inline]
-fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), Unread> {
+fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), ParseError> {
     let (head, rest) = bytes.split::<14>()?;
     // If Ethernet is tunneled in Ethernet, the outer stations count, because this link joins them.
     if facts.stations.is_none() {
@@ -171,7 +171,7 @@ fn ethernet<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>
     if head[..6] == [0xaa, 0xaa, 0x03, 0, 0, 0] {
         return typed(be16(head, 6), rest);
     }
-    Err(Unread::NotIp)
+    Err(ParseError::NotIp)
 }
 
 /// A short hash of a six-byte address. In Fibonacci hashing, the upper bits depend on all bytes.
@@ -183,7 +183,7 @@ fn station(head: &[u8; 14], at: usize) -> u32 {
 }
 
 #[inline]
-fn typed(number: u16, bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn typed(number: u16, bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     if ether_type::MPLS.contains(&number) {
         return Ok((Layer::Mpls, bytes));
     }
@@ -195,29 +195,29 @@ fn typed(number: u16, bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
         ether_type::VLAN | ether_type::SERVICE_VLAN => tagged(bytes),
         ether_type::PPPOE_SESSION => Ok((Layer::Pppoe, bytes)),
         ether_type::BRIDGED => Ok((Layer::Ethernet, bytes)),
-        _ => Err(Unread::NotIp),
+        _ => Err(ParseError::NotIp),
     }
 }
 
-fn tagged(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn tagged(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let (head, rest) = bytes.split::<4>()?;
     Ok((Layer::Type(be16(head, 2)), rest))
 }
 
-fn cooked<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), Unread> {
+fn cooked<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), ParseError> {
     let (head, rest) = bytes.split::<16>()?;
     cooked_way(be16(head, 0), facts);
     if be16(head, 2) == NETLINK {
-        return Err(Unread::NotIp);
+        return Err(ParseError::NotIp);
     }
     typed(be16(head, 14), rest)
 }
 
-fn cooked_2<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), Unread> {
+fn cooked_2<'a>(bytes: Bytes<'a>, facts: &mut Facts) -> Result<(Layer, Bytes<'a>), ParseError> {
     let (head, rest) = bytes.split::<20>()?;
     cooked_way(u16::from(head[10]), facts);
     if be16(head, 8) == NETLINK {
-        return Err(Unread::NotIp);
+        return Err(ParseError::NotIp);
     }
     typed(be16(head, 0), rest)
 }
@@ -235,7 +235,7 @@ fn cooked_way(packet_type: u16, facts: &mut Facts) {
 
 /// Reads a loopback header. The family number has the byte order of the capturing machine and
 /// differs between systems.
-fn loopback(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn loopback(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let (head, rest) = bytes.split::<4>()?;
     let family = match u32::from_le_bytes(*head) {
         small @ 0..=0xffff => small,
@@ -243,11 +243,11 @@ fn loopback(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     };
     match family {
         2 | 10 | 24 | 28 | 30 => Ok((Layer::Internet, rest)),
-        _ => Err(Unread::NotIp),
+        _ => Err(ParseError::NotIp),
     }
 }
 
-fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let Some(first) = bytes.captured.first_chunk::<2>() else {
         return Err(bytes.short());
     };
@@ -274,22 +274,22 @@ fn ppp(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     match number {
         0x0021 | 0x0057 => Ok((Layer::Internet, rest)),
         0x0281 | 0x0283 => Ok((Layer::Mpls, rest)),
-        _ => Err(Unread::NotIp),
+        _ => Err(ParseError::NotIp),
     }
 }
 
 /// Reads a PPPoE header (RFC 2516 section 4).
-fn pppoe(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn pppoe(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let (head, rest) = bytes.split::<6>()?;
     match head[..2] {
         [0x11, 0] => Ok((Layer::Ppp, rest)),
-        _ => Err(Unread::NotIp),
+        _ => Err(ParseError::NotIp),
     }
 }
 
 /// Reads labels to the bottom of the stack (RFC 3032 section 2.1). Only the first nibble of the
 /// payload identifies its protocol.
-fn mpls(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn mpls(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let mut bytes = bytes;
     loop {
         let (label, rest) = bytes.split::<4>()?;
@@ -300,13 +300,13 @@ fn mpls(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
     }
     match bytes.captured.first().map(|byte| byte >> 4) {
         Some(4 | 6) => Ok((Layer::Internet, bytes)),
-        Some(_) => Err(Unread::NotIp),
+        Some(_) => Err(ParseError::NotIp),
         None => Err(bytes.short()),
     }
 }
 
 /// Reads a GRE header: RFC 2784 with RFC 2890, or version 1 of RFC 2637.
-fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;
     const KEY: u16 = 0x2000;
@@ -330,11 +330,11 @@ fn gre(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
             let rest = rest.behind(4 + fields(&[SEQUENCE, ACKNOWLEDGMENT]))?;
             Ok((Layer::Ppp, rest))
         }
-        _ => Err(Unread::NotIp),
+        _ => Err(ParseError::NotIp),
     }
 }
 
-fn mirrored_3(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn mirrored_3(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let (head, rest) = bytes.split::<12>()?;
     // The last bit says whether eight more bytes follow.
     let more = if head[11] & 1 == 1 { 8 } else { 0 };
@@ -343,10 +343,10 @@ fn mirrored_3(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
 
 /// Reads the headers of UDP and VXLAN. The I bit says that there is a network identifier (RFC 7348
 /// section 5). It distinguishes VXLAN from other traffic to the same port.
-fn vxlan(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), Unread> {
+fn vxlan(bytes: Bytes<'_>) -> Result<(Layer, Bytes<'_>), ParseError> {
     let (head, rest) = bytes.split::<16>()?;
     if head[8] & 0x08 == 0 {
-        return Err(Unread::NotIp);
+        return Err(ParseError::NotIp);
     }
     Ok((Layer::Ethernet, rest))
 }

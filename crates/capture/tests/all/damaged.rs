@@ -17,10 +17,10 @@ fn what_stands_before_the_end_of_a_file_cut_anywhere_is_told() {
         let mut most = 0;
         for end in 0..file.len() {
             let outcome = read(&file[..end]);
-            let told = outcome.packets.len();
-            assert!(told >= most, "{told} at {end}");
-            most = told;
-            assert_eq!(outcome.packets, whole[..told]);
+            let evidence = outcome.packets.len();
+            assert!(evidence >= most, "{evidence} at {end}");
+            most = evidence;
+            assert_eq!(outcome.packets, whole[..evidence]);
             // A truncated header is an error; all else is read.
             assert_eq!(outcome.error.is_some(), end < header(&file), "{end}");
             let between = outcome.error.is_some() || boundaries(&file).contains(&end);
@@ -67,11 +67,11 @@ fn packed_files_that_are_cut_tell_what_could_be_unpacked() {
         let mut most = 0;
         for end in 0..file.len() {
             let outcome = read(&file[..end]);
-            let told = outcome.packets.len();
-            assert_eq!(outcome.packets, whole[..told]);
+            let evidence = outcome.packets.len();
+            assert_eq!(outcome.packets, whole[..evidence]);
             if outcome.error.is_none() {
-                assert!(told >= most, "{told} at {end}");
-                most = told;
+                assert!(evidence >= most, "{evidence} at {end}");
+                most = evidence;
             } else {
                 assert_eq!(most, 0, "{:?} at {end}", outcome.error);
             }
@@ -113,67 +113,70 @@ fn a_checksum_of_zstandard_is_compared() {
     *packed.last_mut().unwrap() ^= 1;
     let outcome = read(&packed);
     assert_eq!(outcome.packets.len(), 3);
-    let told = outcome.error.unwrap().to_string();
-    assert!(told.contains("checksum"), "{told}");
+    let evidence = outcome.error.unwrap().to_string();
+    assert!(evidence.contains("checksum"), "{evidence}");
 }
 
 #[test]
 fn windows_and_dictionaries_beyond_what_is_allowed_are_refused() {
     let mut window = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 18 << 3, 1, 0, 0];
     window.extend([0; 64]);
-    let told = read(&window).error.unwrap().to_string();
+    let evidence = read(&window).error.unwrap().to_string();
     let expected = "test: near byte 73, in what zstd has packed: found a window of 268435456 bytes; \
                     allowed: at most 134217728";
-    assert_eq!(told, expected);
+    assert_eq!(evidence, expected);
     let dictionary = [0x28, 0xb5, 0x2f, 0xfd, 0x01, 0, 7, 1, 0, 0];
-    let told = read(&dictionary).error.unwrap().to_string();
+    let evidence = read(&dictionary).error.unwrap().to_string();
     assert!(
-        told.ends_with("found dictionary 7; allowed: frames that need none"),
-        "{told}"
+        evidence.ends_with("found dictionary 7; allowed: frames that need none"),
+        "{evidence}"
     );
 }
 
 #[test]
 fn lengths_that_cannot_be_are_refused_where_they_stand() {
     let plain = pcap(false, false);
-    let told = |at: usize, value: u32, file: &[u8]| {
+    let evidence = |at: usize, value: u32, file: &[u8]| {
         let mut file = file.to_vec();
         file[at..at + 4].copy_from_slice(&value.to_le_bytes());
         read(&file)
     };
-    let outcome = told(32, u32::MAX, &plain);
+    let outcome = evidence(32, u32::MAX, &plain);
     let expected = "test: at byte 24: found a frame of 4294967295 bytes; allowed: at most 262144";
     assert_eq!(outcome.error.unwrap().to_string(), expected);
-    assert_eq!(told(32, 262_145, &plain).packets.len(), 0);
-    assert_eq!(told(32, 262_144, &plain).notes.ended_early, 1);
+    assert_eq!(evidence(32, 262_145, &plain).packets.len(), 0);
+    assert_eq!(evidence(32, 262_144, &plain).notes.ended_early, 1);
 
     let file = pcapng(false);
     let block = 48;
     for length in [0, 11, (1 << 24) + 1, u32::MAX] {
-        let outcome = told(block + 4, length, &file);
+        let outcome = evidence(block + 4, length, &file);
         let expected =
             format!("test: at byte 48: found a block of {length} bytes; allowed: 12 to 16777216");
         assert_eq!(outcome.error.unwrap().to_string(), expected);
     }
-    assert_eq!(told(block + 4, 1 << 24, &file).notes.ended_early, 1);
+    assert_eq!(evidence(block + 4, 1 << 24, &file).notes.ended_early, 1);
     // The block is shorter than its header, but its two lengths are equal.
     let short = Pcapng::new(false).interface(1, 0, &[]).block(6, &[0; 12]);
     let bytes = read(&short.bytes).error.unwrap().to_string();
     assert!(bytes.contains("lengths do not fit"), "{bytes}");
     // The captured length exceeds the block.
     for captured in [1 << 20, u32::MAX] {
-        let error = told(block + 20, captured, &file).error.unwrap().to_string();
+        let error = evidence(block + 20, captured, &file)
+            .error
+            .unwrap()
+            .to_string();
         assert!(error.contains("at byte 48"), "{error}");
         let outcome = Pcapng::new(false)
             .interface(1, 0, &[])
             .obsolete(0, 0, 0, &[0; 40]);
-        let error = told(48 + 20, captured, &outcome.bytes)
+        let error = evidence(48 + 20, captured, &outcome.bytes)
             .error
             .unwrap()
             .to_string();
         assert!(error.contains("at byte 48"), "{error}");
     }
-    let outcome = told(file.len() - 4, 99, &file);
+    let outcome = evidence(file.len() - 4, 99, &file);
     assert_eq!(outcome.packets.len(), 2);
     let error = outcome.error.unwrap().to_string();
     assert!(error.contains("that states 99 at its end"), "{error}");
@@ -182,22 +185,24 @@ fn lengths_that_cannot_be_are_refused_where_they_stand() {
 #[test]
 fn packets_of_interfaces_that_nobody_declared_are_refused() {
     let (_, frame) = frames().remove(0);
-    let told = |file: Pcapng| read(&file.bytes).error.unwrap().to_string();
+    let evidence = |file: Pcapng| read(&file.bytes).error.unwrap().to_string();
     let empty = Pcapng::new(false);
     let expected = "found interface 0; allowed: none: the section has declared no interface";
-    assert!(told(empty.clone().packet(0, 0, &frame, &[])).ends_with(expected));
-    assert!(told(empty.clone().simple(&frame, 60)).ends_with(expected));
+    assert!(evidence(empty.clone().packet(0, 0, &frame, &[])).ends_with(expected));
+    assert!(evidence(empty.clone().simple(&frame, 60)).ends_with(expected));
     let one = empty.interface(1, 0, &[]);
-    assert!(told(one.clone().packet(1, 0, &frame, &[])).ends_with("found interface 1; allowed: 0"));
+    assert!(
+        evidence(one.clone().packet(1, 0, &frame, &[])).ends_with("found interface 1; allowed: 0")
+    );
     let two = one.interface(1, 0, &[]);
-    let many = told(two.clone().statistics(9, &[]));
+    let many = evidence(two.clone().statistics(9, &[]));
     assert!(
         many.ends_with("found interface 9; allowed: 0 to 1"),
         "{many}"
     );
     // A new section starts with no interfaces.
     let anew = two.section(false).packet(0, 0, &frame, &[]);
-    assert!(told(anew).ends_with(expected));
+    assert!(evidence(anew).ends_with(expected));
 }
 
 #[test]
@@ -209,13 +214,13 @@ fn as_many_interfaces_as_there_are_numbers_are_read() {
         (outcome.error, outcome.packets[0].interface),
         (None, 0xffff)
     );
-    let told = read(&all.interface(1, 0, &[]).bytes)
+    let evidence = read(&all.interface(1, 0, &[]).bytes)
         .error
         .unwrap()
         .to_string();
     assert!(
-        told.ends_with("found interface 65537; allowed: at most 65536"),
-        "{told}"
+        evidence.ends_with("found interface 65537; allowed: at most 65536"),
+        "{evidence}"
     );
 }
 
@@ -223,36 +228,36 @@ fn as_many_interfaces_as_there_are_numbers_are_read() {
 fn what_is_no_capture_is_refused_in_a_line() {
     let allowed =
         "; allowed: a capture in the format pcap or pcapng, plain or packed with gzip or zstd";
-    let told = |bytes: &[u8]| read(bytes).error.unwrap().to_string();
-    assert_eq!(told(b""), format!("test: found no byte{allowed}"));
-    let text = told(b"time,bytes\n");
+    let evidence = |bytes: &[u8]| read(bytes).error.unwrap().to_string();
+    assert_eq!(evidence(b""), format!("test: found no byte{allowed}"));
+    let text = evidence(b"time,bytes\n");
     assert_eq!(
         text,
         format!("test: found bytes 74 69 6d 65 at the beginning{allowed}")
     );
-    let packed = told(&gzip(b"time,bytes\n"));
+    let packed = evidence(&gzip(b"time,bytes\n"));
     let expected = "test: found bytes 74 69 6d 65 at the beginning within gzip";
     assert_eq!(packed, format!("{expected}{allowed}"));
     // The file is packed twice.
-    assert!(told(&gzip(&gzip(&pcap(false, false)))).contains("1f 8b 08"));
+    assert!(evidence(&gzip(&gzip(&pcap(false, false)))).contains("1f 8b 08"));
     let mut version = pcap(false, false);
     version[4] = 3;
     assert_eq!(
-        told(&version),
+        evidence(&version),
         "test: at byte 0: found pcap of version 3.4; allowed: 2.4"
     );
     let mut big = pcap(true, false);
     big[..4].copy_from_slice(&0xa1b2_cd34_u32.to_be_bytes());
-    assert!(told(&big).contains("Kuznetzov"));
+    assert!(evidence(&big).contains("Kuznetzov"));
     let mut version = pcapng(false);
     version[12] = 2;
     assert_eq!(
-        told(&version),
+        evidence(&version),
         "test: at byte 0: found pcapng of version 2.0; allowed: 1.0"
     );
     let mut order = pcapng(false);
     order[8] = 0;
-    assert!(told(&order).contains("byte-order magic 003c2b1a"));
+    assert!(evidence(&order).contains("byte-order magic 003c2b1a"));
 }
 
 #[test]
@@ -272,9 +277,9 @@ fn files_are_opened_and_their_progress_told() {
     let bytes = gzip(&pcap(false, false));
     std::fs::write(&path, &bytes).unwrap();
     let mut reader = Reader::open(&path).unwrap();
-    let mut told = 0;
+    let mut evidence = 0;
     while reader.next().unwrap().is_some() {
-        told += 1;
+        evidence += 1;
     }
     std::fs::remove_file(&path).unwrap();
     let size = bytes.len() as u64;
@@ -282,7 +287,7 @@ fn files_are_opened_and_their_progress_told() {
         read: size,
         size: Some(size),
     };
-    assert_eq!((told, reader.progress()), (3, whole));
+    assert_eq!((evidence, reader.progress()), (3, whole));
 }
 
 #[test]

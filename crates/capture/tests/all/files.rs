@@ -9,14 +9,17 @@ use forebay_capture::Reader;
 
 #[test]
 fn times_lengths_and_order_are_those_of_the_file() {
-    let told = packets(&pcap(false, true));
+    let evidence = packets(&pcap(false, true));
     let expected: Vec<(u64, u32)> = frames()
         .iter()
         .map(|(time, frame)| (*time, frame.len() as u32))
         .collect();
-    let found: Vec<(u64, u32)> = told.iter().map(|one| (one.time, one.frame_bytes)).collect();
+    let found: Vec<(u64, u32)> = evidence
+        .iter()
+        .map(|one| (one.time, one.frame_bytes))
+        .collect();
     assert_eq!(found, expected);
-    assert!(told.iter().all(|one| one.bytes == one.frame_bytes - 14));
+    assert!(evidence.iter().all(|one| one.bytes == one.frame_bytes - 14));
 }
 
 #[test]
@@ -36,12 +39,12 @@ fn each_format_and_order_tells_the_same_packets() {
 #[test]
 fn nanoseconds_are_told_where_the_file_has_them() {
     let (_, frame) = frames().remove(0);
-    let told = |nano| {
+    let evidence = |nano| {
         let file = Pcap::new(false, nano).frame(EPOCH + 123_456_789, &frame);
         packets(&file.bytes)[0].time
     };
-    assert_eq!(told(true), EPOCH + 123_456_789);
-    assert_eq!(told(false), EPOCH + 123_456_000);
+    assert_eq!(evidence(true), EPOCH + 123_456_789);
+    assert_eq!(evidence(false), EPOCH + 123_456_000);
 }
 
 #[test]
@@ -102,14 +105,14 @@ fn a_section_has_its_own_order_and_interfaces() {
         .packet(1, time / SECOND, raw, &[]);
     let outcome = read(&file.bytes);
     assert_eq!(outcome.error, None);
-    let told: Vec<(u16, u64)> = outcome
+    let evidence: Vec<(u16, u64)> = outcome
         .packets
         .iter()
         .map(|one| (one.interface, one.time))
         .collect();
     // The first interface is that of the section before; the second one is new.
     let seconds = time / SECOND * SECOND;
-    assert_eq!(told, [(1, time), (0, time), (0, time), (2, seconds)]);
+    assert_eq!(evidence, [(1, time), (0, time), (0, time), (2, seconds)]);
     let names: Vec<_> = outcome
         .interfaces
         .iter()
@@ -125,7 +128,7 @@ fn a_section_has_its_own_order_and_interfaces() {
 #[test]
 fn clocks_have_their_own_ticks_and_beginnings() {
     let (_, frame) = frames().remove(0);
-    let told = |big: bool, resolution: u8, offset: i64, ticks: u64| {
+    let evidence = |big: bool, resolution: u8, offset: i64, ticks: u64| {
         let empty = Pcapng::new(big);
         let offset = empty.long(offset as u64);
         let file = empty
@@ -135,16 +138,16 @@ fn clocks_have_their_own_ticks_and_beginnings() {
         (outcome.packets[0].time, outcome.notes.beyond_time)
     };
     for big in [false, true] {
-        assert_eq!(told(big, 6, 0, 1_500_000), (SECOND * 3 / 2, 0));
-        assert_eq!(told(big, 0x8a, 0, 1536), (SECOND * 3 / 2, 0));
-        assert_eq!(told(big, 12, 1, 2500), (SECOND + 2, 0));
-        assert_eq!(told(big, 3, -1, 2500), (SECOND * 3 / 2, 0));
-        assert_eq!(told(big, 9, 0, u64::MAX), (u64::MAX, 0));
-        assert_eq!(told(big, 9, 1, u64::MAX), (u64::MAX, 1));
-        assert_eq!(told(big, 0, 0, u64::MAX), (u64::MAX, 1));
-        assert_eq!(told(big, 6, i64::MIN, 5), (0, 1));
-        assert_eq!(told(big, 0x7f, i64::MAX, u64::MAX), (u64::MAX, 1));
-        assert_eq!(told(big, 0xff, 3, u64::MAX), (3 * SECOND, 0));
+        assert_eq!(evidence(big, 6, 0, 1_500_000), (SECOND * 3 / 2, 0));
+        assert_eq!(evidence(big, 0x8a, 0, 1536), (SECOND * 3 / 2, 0));
+        assert_eq!(evidence(big, 12, 1, 2500), (SECOND + 2, 0));
+        assert_eq!(evidence(big, 3, -1, 2500), (SECOND * 3 / 2, 0));
+        assert_eq!(evidence(big, 9, 0, u64::MAX), (u64::MAX, 0));
+        assert_eq!(evidence(big, 9, 1, u64::MAX), (u64::MAX, 1));
+        assert_eq!(evidence(big, 0, 0, u64::MAX), (u64::MAX, 1));
+        assert_eq!(evidence(big, 6, i64::MIN, 5), (0, 1));
+        assert_eq!(evidence(big, 0x7f, i64::MAX, u64::MAX), (u64::MAX, 1));
+        assert_eq!(evidence(big, 0xff, 3, u64::MAX), (3 * SECOND, 0));
     }
     // This is the latest time of pcap.
     let file = Pcap::default()
@@ -153,8 +156,8 @@ fn clocks_have_their_own_ticks_and_beginnings() {
     assert_eq!(packets(&file)[0].time, u64::from(u32::MAX) * SECOND);
     let mut beyond = file.clone();
     beyond[28..32].copy_from_slice(&[0xff; 4]);
-    let told = packets(&beyond)[0].time;
-    assert_eq!(told, u64::from(u32::MAX) * SECOND + u64::from(u32::MAX));
+    let evidence = packets(&beyond)[0].time;
+    assert_eq!(evidence, u64::from(u32::MAX) * SECOND + u64::from(u32::MAX));
 }
 
 #[test]
@@ -197,11 +200,11 @@ fn the_packet_that_was_dropped_is_known() {
         .packet(0, time, &frame, &[(1, b"dropped")])
         .packet(0, time, &frame, &[]);
     let mut reader = Reader::new("test", std::io::Cursor::new(file.bytes), None).unwrap();
-    let mut told = Vec::new();
+    let mut evidence = Vec::new();
     while reader.next().unwrap().is_some() {
-        told.push(reader.was_dropped());
+        evidence.push(reader.was_dropped());
     }
-    assert_eq!(told, [true, false]);
+    assert_eq!(evidence, [true, false]);
 }
 
 #[test]
@@ -232,14 +235,14 @@ fn simple_and_obsolete_packets_are_read_and_other_blocks_passed_over() {
             .block(0x8000_0001, &[9; 33]);
         let outcome = read(&file.bytes);
         assert_eq!(outcome.error, None);
-        let told: Vec<_> = outcome
+        let evidence: Vec<_> = outcome
             .packets
             .iter()
             .map(|one| (one.time, one.frame_bytes, one.bytes))
             .collect();
         let length = frame.len() as u32;
         let expected = [5, 5, 6].map(|seconds| (seconds * SECOND, length, length - 14));
-        assert_eq!(told, expected);
+        assert_eq!(evidence, expected);
         let notes = outcome.notes;
         assert_eq!((notes.untimed, notes.snapped, notes.lost), (1, 1, 3));
     }

@@ -161,13 +161,13 @@ fn cooked_packets_of_the_second_kind_have_interfaces_and_directions() {
         .frame(SECOND, &frame(3, 4))
         .frame(SECOND, &frame(9, 3));
     let outcome = read(&file.bytes);
-    let told: Vec<_> = outcome
+    let evidence: Vec<_> = outcome
         .packets
         .iter()
         .map(|one| (one.interface, one.inbound))
         .collect();
     let (came, went) = (Some(true), Some(false));
-    assert_eq!(told, [(0, came), (1, went), (0, went), (2, came)]);
+    assert_eq!(evidence, [(0, came), (1, went), (0, went), (2, came)]);
     let indices: Vec<_> = outcome
         .interfaces
         .iter()
@@ -189,12 +189,12 @@ fn flags_of_a_capture_count_for_more_than_a_cooked_header() {
     let file = file
         .packet(0, 5, &cooked, &[(2, &came)])
         .packet(0, 5, &cooked, &[]);
-    let told: Vec<_> = read(&file.bytes)
+    let evidence: Vec<_> = read(&file.bytes)
         .packets
         .iter()
         .map(|one| one.inbound)
         .collect();
-    assert_eq!(told, [Some(true), Some(false)]);
+    assert_eq!(evidence, [Some(true), Some(false)]);
 }
 
 /// Ethernet frames that hold the inner packet, with their names.
@@ -318,18 +318,18 @@ fn a_tunnel_whose_inside_is_no_packet_is_told_itself() {
 
 #[test]
 fn a_mark_on_a_tunnel_marks_what_can_be_marked_inside() {
-    let told = |outer: u8, inner_bits: u8| {
+    let evidence = |outer: u8, inner_bits: u8| {
         let mut inside = inner();
         inside[1] = inner_bits;
         let mut packet = ipv4(4, &inside);
         packet[1] = outer;
         one(RAW, &packet).ecn
     };
-    assert_eq!(told(3, 2), Ecn::Marked);
-    assert_eq!(told(3, 1), Ecn::Marked);
-    assert_eq!(told(3, 0), Ecn::NotCapable);
-    assert_eq!(told(2, 1), Ecn::Capable1);
-    assert_eq!(told(0, 3), Ecn::Marked);
+    assert_eq!(evidence(3, 2), Ecn::Marked);
+    assert_eq!(evidence(3, 1), Ecn::Marked);
+    assert_eq!(evidence(3, 0), Ecn::NotCapable);
+    assert_eq!(evidence(2, 1), Ecn::Capable1);
+    assert_eq!(evidence(0, 3), Ecn::Marked);
 }
 
 #[test]
@@ -374,23 +374,32 @@ fn no_length_means_that_of_the_frame() {
     let mut packet = ipv4(6, &tcp(&[], 40_000));
     packet[2..4].copy_from_slice(&[0, 0]);
     let outcome = of_frame(ETHERNET, &ethernet(0x0800, &packet));
-    let told = outcome.packets[0];
-    assert_eq!((told.bytes, tcp_of(&told).payload), (40_040, 40_000));
+    let evidence = outcome.packets[0];
+    assert_eq!(
+        (evidence.bytes, tcp_of(&evidence).payload),
+        (40_040, 40_000)
+    );
     assert_eq!(outcome.notes.unstated_length, 1);
 
     let mut packet = ipv6(6, &tcp(&[], 100_000));
     packet[4..6].copy_from_slice(&[0, 0]);
     let outcome = of_frame(RAW, &packet);
-    let told = outcome.packets[0];
-    assert_eq!((told.bytes, tcp_of(&told).payload), (100_060, 100_000));
+    let evidence = outcome.packets[0];
+    assert_eq!(
+        (evidence.bytes, tcp_of(&evidence).payload),
+        (100_060, 100_000)
+    );
     assert_eq!(outcome.notes.unstated_length, 1);
 
     // One packet is a jumbogram of RFC 2675, and one says that it has no payload.
     let option = [6, 0, 0xc2, 4, 0, 1, 0x86, 0xbc];
     let mut packet = ipv6(0, &[&option[..], &tcp(&[], 100_000)].concat());
     packet[4..6].copy_from_slice(&[0, 0]);
-    let told = one(RAW, &packet);
-    assert_eq!((told.bytes, tcp_of(&told).payload), (100_068, 100_000));
+    let evidence = one(RAW, &packet);
+    assert_eq!(
+        (evidence.bytes, tcp_of(&evidence).payload),
+        (100_068, 100_000)
+    );
     let outcome = of_frame(
         ETHERNET,
         &ethernet(0x86dd, &[&ipv6(59, &[])[..], &[0; 6]].concat()),
@@ -403,23 +412,23 @@ fn no_length_means_that_of_the_frame() {
 
 #[test]
 fn fragments_behind_the_first_have_no_ports() {
-    let told = |offset: u16, payload: &[u8]| {
+    let evidence = |offset: u16, payload: &[u8]| {
         let mut packet = ipv4(6, payload);
         packet[6..8].copy_from_slice(&offset.to_be_bytes());
         let outcome = of_frame(RAW, &packet);
         (outcome.packets[0], outcome.notes.fragments)
     };
-    let (first, count) = told(0x2000, &tcp(&[], 100));
+    let (first, count) = evidence(0x2000, &tcp(&[], 100));
     assert_eq!((tcp_of(&first).payload, count), (100, 1));
     for offset in [0x2001, 0x0001, 0x1fff] {
-        let (packet, count) = told(offset, &tcp(&[], 100));
+        let (packet, count) = evidence(offset, &tcp(&[], 100));
         assert_eq!((packet.transport, count), (Transport::Fragment, 1));
         assert_eq!(
             (packet.flow.source_port, packet.flow.protocol, packet.bytes),
             (0, 6, 140)
         );
     }
-    assert_eq!(told(0x4000, &tcp(&[], 100)).1, 0);
+    assert_eq!(evidence(0x4000, &tcp(&[], 100)).1, 0);
     // The payload of a fragment is not followed, because the rest of it is in other fragments.
     let mut tunnel = ipv4(4, &inner());
     tunnel[6] = 0x20;
@@ -489,9 +498,13 @@ fn extension_headers_are_passed() {
 fn options_of_ip_move_what_is_behind() {
     let mut packet = ipv4(6, &[&[1; 8][..], &tcp(&[], 10)].concat());
     packet[0] = 0x47;
-    let told = one(RAW, &packet);
+    let evidence = one(RAW, &packet);
     assert_eq!(
-        (tcp_of(&told).payload, told.flow.source_port, told.bytes),
+        (
+            tcp_of(&evidence).payload,
+            evidence.flow.source_port,
+            evidence.bytes
+        ),
         (10, 1234, 58)
     );
 }

@@ -38,7 +38,7 @@ proptest! {
             times.sort_unstable();
         }
         let readers = times.iter().map(|times| reader("file", &pcap(times))).collect();
-        let told: Vec<_> = all(readers).iter().map(|one| (one.time, one.interface)).collect();
+        let evidence: Vec<_> = all(readers).iter().map(|one| (one.time, one.interface)).collect();
         let mut expected: Vec<_> = times
             .iter()
             .zip(0..)
@@ -46,7 +46,7 @@ proptest! {
             .collect();
         // Among packets of the same time, those of the first file come first.
         expected.sort_unstable();
-        prop_assert_eq!(told, expected);
+        prop_assert_eq!(evidence, expected);
     }
 }
 
@@ -71,11 +71,11 @@ fn a_clock_that_is_ahead_is_put_back() {
     ] {
         let readers = files.iter().map(|bytes| reader("file", bytes)).collect();
         let mut level = merged_level(readers, ahead_by).expect("captures");
-        let mut told = Vec::new();
+        let mut evidence = Vec::new();
         while let Some(packet) = level.next().expect("no damage") {
-            told.push((packet.time, packet.interface));
+            evidence.push((packet.time, packet.interface));
         }
-        assert_eq!(told, expected, "{ahead_by:?}");
+        assert_eq!(evidence, expected, "{ahead_by:?}");
     }
 }
 
@@ -97,11 +97,11 @@ fn interfaces_are_counted_over_the_files_in_their_order() {
         reader("early", &early.bytes),
     ])
     .unwrap();
-    let mut told = Vec::new();
+    let mut evidence = Vec::new();
     while let Some(packet) = both.next().unwrap() {
         let (file, interface) = both.interface(packet.interface).unwrap();
         let name = interface.name.clone().unwrap();
-        told.push((
+        evidence.push((
             packet.time,
             packet.interface,
             file,
@@ -117,7 +117,7 @@ fn interfaces_are_counted_over_the_files_in_their_order() {
     ];
     let expected = expected
         .map(|(time, number, file, name, dropped)| (time, number, file, name.to_owned(), dropped));
-    assert_eq!(told, expected);
+    assert_eq!(evidence, expected);
     assert!(both.interface(4).is_none());
     let notes = both.notes();
     assert_eq!(

@@ -170,9 +170,9 @@ fn a_third_station_leaves_the_sides_to_addresses() {
         packets.push(made);
     }
     let observation = observed(&packets);
-    let told = observation.interfaces[0].told;
+    let evidence = observation.interfaces[0].evidence;
     // The answer belongs to the first connection. The server is known when the third station sends.
-    assert_eq!((told.by_station, told.by_address), (1, 2));
+    assert_eq!((evidence.by_station, evidence.by_address), (1, 2));
     let directions = &observation.interfaces[0].directions;
     assert_eq!(
         directions.each_ref().map(|it| it.load.total.packets),

@@ -10,37 +10,37 @@ fn options_of_tcp_are_told_around_those_that_are_not_known() {
     let syn = [
         2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 1, 0, 0, 0, 0, 3, 1, 3, 3, 7,
     ];
-    let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&syn, 0))));
+    let evidence = tcp_of(&one(RAW, &ipv4(6, &tcp(&syn, 0))));
     assert_eq!(
-        (told.segment_size, told.window_shift),
+        (evidence.segment_size, evidence.window_shift),
         (Some(1460), Some(7))
     );
-    assert!(told.selective);
+    assert!(evidence.selective);
     assert_eq!(
-        told.timestamps,
+        evidence.timestamps,
         Some(Timestamps {
             value: 256,
             echo: 3
         })
     );
     let blocks = [1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4];
-    let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&blocks, 0))));
-    assert_eq!(told.sacked, [Some((1, 2)), Some((3, 4)), None, None]);
+    let evidence = tcp_of(&one(RAW, &ipv4(6, &tcp(&blocks, 0))));
+    assert_eq!(evidence.sacked, [Some((1, 2)), Some((3, 4)), None, None]);
     // Four blocks fill the header.
     let four: Vec<u8> = [1, 1, 5, 34].into_iter().chain(0..32).collect();
-    let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&four, 0))));
-    assert_eq!(told.sacked[3], Some((0x1819_1a1b, 0x1c1d_1e1f)));
+    let evidence = tcp_of(&one(RAW, &ipv4(6, &tcp(&four, 0))));
+    assert_eq!(evidence.sacked[3], Some((0x1819_1a1b, 0x1c1d_1e1f)));
     // Multipath TCP comes before timestamps, and an end before other options.
     let unknown = [
         30, 4, 9, 9, 34, 2, 8, 10, 0, 0, 0, 5, 0, 0, 0, 6, 0, 3, 3, 7,
     ];
-    let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&unknown, 0))));
-    assert_eq!(told.timestamps, Some(Timestamps { value: 5, echo: 6 }));
-    assert_eq!(told.window_shift, None);
+    let evidence = tcp_of(&one(RAW, &ipv4(6, &tcp(&unknown, 0))));
+    assert_eq!(evidence.timestamps, Some(Timestamps { value: 5, echo: 6 }));
+    assert_eq!(evidence.window_shift, None);
     // The lengths are zero, one, or beyond the header.
     for options in [[8, 0, 1, 1], [8, 1, 1, 1], [8, 10, 0, 0], [1, 1, 1, 8]] {
-        let told = tcp_of(&one(RAW, &ipv4(6, &tcp(&options, 20))));
-        assert_eq!((told.timestamps, told.payload), (None, 20));
+        let evidence = tcp_of(&one(RAW, &ipv4(6, &tcp(&options, 20))));
+        assert_eq!((evidence.timestamps, evidence.payload), (None, 20));
     }
 }
 
@@ -73,22 +73,22 @@ fn headers_of_tcp_that_contradict_themselves_have_ports_only() {
 
 #[test]
 fn datagrams_tell_their_length_and_first_byte() {
-    let told = |stated: u16| {
+    let evidence = |stated: u16| {
         let mut datagram = udp(443, &[0x60, 1, 2, 3]);
         datagram[4..6].copy_from_slice(&stated.to_be_bytes());
         udp_of(&one(RAW, &ipv4(17, &datagram)))
     };
     let first = Some(0x60);
-    assert_eq!(told(12), Udp { payload: 4, first });
-    assert_eq!(told(10), Udp { payload: 2, first });
+    assert_eq!(evidence(12), Udp { payload: 4, first });
+    assert_eq!(evidence(10), Udp { payload: 2, first });
     // A length of zero means a jumbogram; a length beyond the packet is cut.
-    assert_eq!(told(0), Udp { payload: 4, first });
-    assert_eq!(told(900), Udp { payload: 4, first });
+    assert_eq!(evidence(0), Udp { payload: 4, first });
+    assert_eq!(evidence(900), Udp { payload: 4, first });
     let nothing = Udp {
         payload: 0,
         first: None,
     };
-    assert_eq!(told(8), nothing);
+    assert_eq!(evidence(8), nothing);
 }
 
 #[test]

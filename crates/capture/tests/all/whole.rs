@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::connections::{MILLISECOND, SECOND, SEGMENT, Transfer, datagram, ends, merged};
 use forebay_capture::{
-    Amount, Ecn, Flags, FlowKey, Keeping, Observation, Observer, Packet, Settings, Tcp, Timestamps,
-    Transport, Udp,
+    Amount, Ecn, Flags, FlowKey, Observation, Observer, Packet, Settings, StreamLimits, Tcp,
+    Timestamps, Transport, Udp,
 };
 use proptest::prelude::*;
 
@@ -159,9 +159,9 @@ proptest! {
 
     #[test]
     fn any_packets_are_counted_once(packets in prop::collection::vec(any_packet(), 0..120), alive in 1usize..6, memory in 0usize..3000, queue in proptest::option::of((0u16..3, 0u16..3))) {
-        let keeping = Keeping { long_packets: 3, long: 2, sample: 2, starts: 3 };
-        for keeping in [keeping, Keeping::default()] {
-            let settings = Settings { queue, alive, keeping, series_memory: memory };
+        let stream_limits = StreamLimits { long_packets: 3, long: 2, sample: 2, starts: 3 };
+        for stream_limits in [stream_limits, StreamLimits::default()] {
+            let settings = Settings { queue, alive, stream_limits, series_memory: memory };
             let observation = observed(settings, &packets);
             check_totals(&observation, &packets);
             prop_assert!(observation.max_concurrent_flows <= alive as u64);
@@ -170,9 +170,9 @@ proptest! {
 
     #[test]
     fn equal_captures_are_equal_observations(packets in prop::collection::vec(any_packet(), 0..60), alive in 1usize..6) {
-        let keeping = Keeping { long_packets: 3, long: 2, sample: 2, starts: 3 };
-        let settings = Settings { alive, keeping, ..Settings::default() };
-        let told = || {
+        let stream_limits = StreamLimits { long_packets: 3, long: 2, sample: 2, starts: 3 };
+        let settings = Settings { alive, stream_limits, ..Settings::default() };
+        let evidence = || {
             let observation = observed(settings, &packets);
             let directions = observation.interfaces.into_iter().flat_map(|it| it.directions);
             let streams = directions.map(|it| {
@@ -185,7 +185,7 @@ proptest! {
             });
             streams.collect::<Vec<_>>()
         };
-        prop_assert_eq!(told(), told());
+        prop_assert_eq!(evidence(), evidence());
     }
 }
 
@@ -193,10 +193,10 @@ proptest! {
 fn a_million_tiny_flows_take_the_memory_of_those_that_live() {
     let settings = Settings {
         alive: 1000,
-        keeping: Keeping {
+        stream_limits: StreamLimits {
             sample: 500,
             starts: 700,
-            ..Keeping::default()
+            ..StreamLimits::default()
         },
         ..Settings::default()
     };
@@ -268,14 +268,14 @@ fn the_longest_streams_are_kept() {
         ..Transfer::default()
     });
     let packets = merged(transfers.map(|it| it.packets()));
-    let keeping = Keeping {
+    let stream_limits = StreamLimits {
         long_packets: 100,
         long: 5,
         sample: 1000,
-        ..Keeping::default()
+        ..StreamLimits::default()
     };
     let settings = Settings {
-        keeping,
+        stream_limits,
         ..Settings::default()
     };
     let observation = observed(settings, &packets);
@@ -301,15 +301,15 @@ fn directions_are_told_by_what_there_is() {
     let cases: [(Change, Count); 3] = [
         (
             |it, forward| it.inbound = Some(!forward),
-            |it| it.interfaces[0].told.by_capture,
+            |it| it.interfaces[0].evidence.by_capture,
         ),
         (
             |it, forward| it.stations = Some(if forward { (8, 9) } else { (9, 8) }),
-            |it| it.interfaces[0].told.by_station,
+            |it| it.interfaces[0].evidence.by_station,
         ),
-        (|_, _| {}, |it| it.interfaces[0].told.by_port),
+        (|_, _| {}, |it| it.interfaces[0].evidence.by_port),
     ];
-    for (change, told) in cases {
+    for (change, evidence) in cases {
         let mut packets = transfer.clone();
         for packet in &mut packets {
             let forward = forward(packet);
@@ -319,7 +319,7 @@ fn directions_are_told_by_what_there_is() {
         let [first, second] = &observation.interfaces[0].directions;
         assert_eq!(first.load.total.packets, data);
         assert_eq!(second.load.total.packets, total - data);
-        assert_eq!(told(&observation), 1);
+        assert_eq!(evidence(&observation), 1);
         assert_eq!(observation.connections, 1);
     }
     // The direction with more bytes is first in both cases.

@@ -10,7 +10,7 @@ use crate::registration::tests::default_controller;
 /// One acknowledgment for the test cases of the draft's appendix A: a path of 1000 packets per second
 /// and 100 ms.
 #[derive(Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct AppendixAck {
     pub(super) rate: f64,
     pub(super) in_flight: f64,
     pub(super) lost: f64,
@@ -19,7 +19,7 @@ pub(super) struct Told {
     pub(super) app_limited: bool,
 }
 
-pub(super) const CALM: Told = Told {
+pub(super) const CALM: AppendixAck = AppendixAck {
     rate: 1000.0,
     in_flight: 100.0,
     lost: 0.0,
@@ -66,7 +66,7 @@ impl Case {
     pub(super) fn in_state(mode: Mode) -> Self {
         let mut case = Self::new();
         for rate in [500.0, 1000.0, 1000.0, 1000.0, 1000.0] {
-            case.tell(Told { rate, ..CALM });
+            case.tell(AppendixAck { rate, ..CALM });
         }
         case.window.cwnd = 200.0;
         case.bbr.mode = mode;
@@ -75,7 +75,7 @@ impl Case {
         case
     }
 
-    pub(super) fn tell(&mut self, told: Told) -> Mode {
+    pub(super) fn tell(&mut self, told: AppendixAck) -> Mode {
         let state = if told.lost > 0.0 {
             LossState::Recovery
         } else {
@@ -84,7 +84,7 @@ impl Case {
         self.tell_in(told, state)
     }
 
-    pub(super) fn tell_in(&mut self, told: Told, state: LossState) -> Mode {
+    pub(super) fn tell_in(&mut self, told: AppendixAck, state: LossState) -> Mode {
         self.now += Time::from_secs_f64(told.seconds);
         let prior = if told.round { self.delivered } else { 0 };
         let arrived = told.in_flight.min(10.0);
@@ -134,17 +134,21 @@ fn appendix_a_1_start_up_ends_at_a_plateau() {
     let mut case = Case::new();
     for (rate, expected) in rounds {
         // Within a round nothing is counted.
-        let within = Told {
+        let within = AppendixAck {
             round: false,
             in_flight: 300.0,
             ..CALM
         };
-        case.tell(Told {
+        case.tell(AppendixAck {
             rate,
             in_flight: 300.0,
             ..CALM
         });
-        assert_eq!(case.tell(Told { rate, ..within }), expected, "{rate}");
+        assert_eq!(
+            case.tell(AppendixAck { rate, ..within }),
+            expected,
+            "{rate}"
+        );
     }
     assert!(case.bbr.full_bw_reached);
 }
@@ -161,7 +165,7 @@ fn appendix_a_2_start_up_ends_with_losses() {
     ] {
         let mut case = Case::new();
         case.tell(CALM);
-        let told = Told {
+        let told = AppendixAck {
             app_limited,
             lost,
             in_flight: 150.0,
@@ -169,7 +173,7 @@ fn appendix_a_2_start_up_ends_with_losses() {
         };
         for _ in 0..before {
             assert_eq!(
-                case.tell(Told {
+                case.tell(AppendixAck {
                     round: false,
                     ..told
                 }),
@@ -186,7 +190,7 @@ fn appendix_a_2_start_up_ends_with_losses() {
 fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
     let mut case = Case::in_state(Mode::Drain);
     case.bbr.drain_start_round = case.bbr.rounds.count;
-    let many = Told {
+    let many = AppendixAck {
         in_flight: 150.0,
         round: false,
         ..CALM
@@ -194,14 +198,14 @@ fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
     assert_eq!(case.tell(many), Mode::Drain);
     assert!((case.bbr.pacing_rate - 0.5 * 990.0).abs() < 1e-9);
     assert_eq!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             in_flight: 101.0,
             ..many
         }),
         Mode::Drain
     );
     assert!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             in_flight: 100.0,
             ..many
         })
@@ -211,7 +215,7 @@ fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
     case.bbr.drain_start_round = case.bbr.rounds.count;
     for _ in 0..3 {
         assert_eq!(
-            case.tell(Told {
+            case.tell(AppendixAck {
                 round: true,
                 ..many
             }),
@@ -219,7 +223,7 @@ fn appendix_a_3_and_4_draining_ends_with_a_product_or_after_three_rounds() {
         );
     }
     assert_eq!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             round: true,
             ..many
         }),
@@ -238,7 +242,7 @@ fn appendix_a_8_and_9_the_way_down_ends_with_the_headroom_or_the_wait() {
         case.bbr.cycle.rounds_since_bw_probe = 0;
         case
     };
-    let told = |in_flight| Told {
+    let told = |in_flight| AppendixAck {
         in_flight,
         round: false,
         ..CALM
@@ -253,14 +257,14 @@ fn appendix_a_8_and_9_the_way_down_ends_with_the_headroom_or_the_wait() {
     assert_eq!(case.tell(told(100.0)), Mode::Cruise);
     let mut case = down(110.0);
     assert_eq!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             seconds: 2.0,
             ..told(150.0)
         }),
         Mode::Down
     );
     assert_eq!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             seconds: 0.001,
             ..told(150.0)
         }),
@@ -272,7 +276,7 @@ fn appendix_a_8_and_9_the_way_down_ends_with_the_headroom_or_the_wait() {
 /// (section 5.6.4), and `ProbeRTT` leaves the four of MinPipeCwnd.
 #[test]
 fn appendix_a_14_a_few_packets_are_the_least() {
-    let told = Told {
+    let told = AppendixAck {
         rate: 5.0,
         in_flight: 1.0,
         seconds: 0.2,
@@ -323,7 +327,7 @@ fn appendix_a_16_a_tenth_of_the_bandwidth_is_found() {
     case.bbr.cycle.bw_probe_wait = Time::from_secs(100);
     // Found in this cycle.
     case.bbr.max_bw_filter = [0.0, 1000.0];
-    let slow = Told {
+    let slow = AppendixAck {
         rate: 100.0,
         in_flight: 10.0,
         lost: 1.0,
@@ -344,9 +348,9 @@ fn appendix_a_16_a_tenth_of_the_bandwidth_is_found() {
     for left in [true, false] {
         case.bbr.mode = Mode::Down;
         case.bbr.cycle.ack_phase = AckPhase::Stopping;
-        case.tell(Told { lost: 0.0, ..slow });
+        case.tell(AppendixAck { lost: 0.0, ..slow });
         assert_eq!(case.bbr.max_bw() > 100.0, left);
-        case.tell(Told { lost: 0.0, ..slow });
+        case.tell(AppendixAck { lost: 0.0, ..slow });
     }
 }
 
@@ -362,21 +366,21 @@ fn appendix_a_10_and_20_probing_the_round_trip_ends_where_it_began() {
         };
         case.bbr.cycle.bw_probe_wait = Time::from_secs(100);
         case.tell(CALM);
-        let due = Told {
+        let due = AppendixAck {
             seconds: 5.1,
             in_flight: 100.0,
             round: false,
             ..CALM
         };
         assert_eq!(case.tell(due), Mode::ProbeRoundTrip);
-        let few = Told {
+        let few = AppendixAck {
             in_flight: 4.0,
             seconds: 0.001,
             ..due
         };
         assert_eq!(case.tell(few), Mode::ProbeRoundTrip);
         assert_eq!(
-            case.tell(Told {
+            case.tell(AppendixAck {
                 seconds: 0.1,
                 round: true,
                 ..few
@@ -384,7 +388,7 @@ fn appendix_a_10_and_20_probing_the_round_trip_ends_where_it_began() {
             Mode::ProbeRoundTrip
         );
         assert_eq!(
-            case.tell(Told {
+            case.tell(AppendixAck {
                 seconds: 0.099,
                 ..few
             }),
@@ -392,7 +396,7 @@ fn appendix_a_10_and_20_probing_the_round_trip_ends_where_it_began() {
         );
         let expected = if full { Mode::Cruise } else { Mode::Startup };
         assert_eq!(
-            case.tell(Told {
+            case.tell(AppendixAck {
                 seconds: 0.002,
                 ..few
             }),
@@ -412,7 +416,7 @@ fn appendix_a_21_losses_end_a_probe_and_bound_what_is_under_way() {
         let mut case = Case::in_state(Mode::Up);
         case.bbr.bounds.inflight_longterm = 130.0;
         case.bbr.cycle.bw_probe_samples = true;
-        let told = Told {
+        let told = AppendixAck {
             in_flight,
             lost,
             round: false,
@@ -429,7 +433,7 @@ fn appendix_a_6_losses_end_a_probe_that_the_application_limits() {
     let mut case = Case::in_state(Mode::Up);
     case.bbr.bounds.inflight_longterm = 130.0;
     case.bbr.cycle.bw_probe_samples = true;
-    let told = Told {
+    let told = AppendixAck {
         in_flight: 40.0,
         lost: 2.0,
         round: false,
@@ -444,7 +448,7 @@ fn appendix_a_6_losses_end_a_probe_that_the_application_limits() {
 /// A.7: without losses a flow that the application limits stays in Up and in start-up.
 #[test]
 fn appendix_a_7_rounds_that_the_application_limits_end_no_probe() {
-    let told = Told {
+    let told = AppendixAck {
         app_limited: true,
         seconds: 0.01,
         ..CALM
@@ -461,7 +465,7 @@ fn appendix_a_7_rounds_that_the_application_limits_end_no_probe() {
 /// A.11 and section 5.4.1: after a pause the flow sends at the bandwidth and does not drain the queue, which is empty.
 #[test]
 fn appendix_a_11_a_pause_takes_the_place_of_draining() {
-    let due = Told {
+    let due = AppendixAck {
         seconds: 5.1,
         round: false,
         ..CALM
@@ -485,7 +489,7 @@ fn appendix_a_11_a_pause_takes_the_place_of_draining() {
 /// that its losses ended.
 #[test]
 fn appendix_a_19_a_spurious_recovery_is_undone() {
-    let lossy = Told {
+    let lossy = AppendixAck {
         lost: 4.0,
         in_flight: 120.0,
         round: false,
@@ -508,7 +512,7 @@ fn appendix_a_19_a_spurious_recovery_is_undone() {
         case.tell(lossy);
     }
     assert_eq!(
-        case.tell(Told {
+        case.tell(AppendixAck {
             round: true,
             ..lossy
         }),
@@ -524,7 +528,7 @@ fn appendix_a_19_a_spurious_recovery_is_undone() {
 #[test]
 fn appendix_a_22_a_pause_while_refilling_leaves_the_bandwidth() {
     let mut case = Case::in_state(Mode::Refill);
-    let told = Told {
+    let told = AppendixAck {
         rate: 100.0,
         app_limited: true,
         ..CALM

@@ -1,7 +1,7 @@
 //! Rules of the draft beside the test cases of its appendix: pauses, lost packets, recoveries that
 //! were not needed, and the initial pace.
 
-use super::appendix_tests::{CALM, Case, Told};
+use super::appendix_tests::{AppendixAck, CALM, Case};
 use super::*;
 use crate::packet::LostPacket;
 
@@ -11,7 +11,7 @@ fn a_pause_ends_a_probe_of_the_round_trip_that_has_lasted() {
     for (seconds, expected) in [(0.3, Mode::Cruise), (0.1, Mode::ProbeRoundTrip)] {
         let mut case = Case::in_state(Mode::ProbeRoundTrip);
         case.bbr.save_window(200.0);
-        case.tell(Told {
+        case.tell(AppendixAck {
             in_flight: 4.0,
             round: false,
             ..CALM
@@ -29,7 +29,7 @@ fn a_spurious_timeout_leaves_the_short_term_bounds_and_the_window() {
     let mut case = Case::in_state(Mode::Cruise);
     case.bbr.cycle.bw_probe_wait = Time::from_secs(100);
     let path = Path::default();
-    let slow = Told {
+    let slow = AppendixAck {
         rate: 500.0,
         in_flight: 50.0,
         seconds: 0.01,
@@ -75,7 +75,7 @@ fn a_lost_packet_is_judged_by_its_own_flight() {
             lost,
             app_limited: false,
         });
-        let told = Told {
+        let told = AppendixAck {
             in_flight: 0.95 * bound,
             round: false,
             ..CALM
@@ -93,7 +93,7 @@ fn a_cautious_probe_ends_at_the_bound() {
         case.bbr.bounds.inflight_longterm = 130.5;
         case.bbr.cycle.prev_probe_too_high = true;
         case.acked_in_flight = 10.0;
-        let told = Told {
+        let told = AppendixAck {
             in_flight,
             round: false,
             ..CALM
@@ -102,7 +102,7 @@ fn a_cautious_probe_ends_at_the_bound() {
         assert_eq!(case.bbr.cycle.stopped_risky_probe, ends);
         if ends {
             assert_eq!(
-                case.tell(Told {
+                case.tell(AppendixAck {
                     round: true,
                     ..told
                 }),
@@ -117,7 +117,7 @@ fn a_cautious_probe_ends_at_the_bound() {
 fn the_initial_pace_is_the_least_of_start_up() {
     let mut case = Case::new();
     for rate in [10.0, 20.0, 100.0] {
-        case.tell(Told {
+        case.tell(AppendixAck {
             rate,
             in_flight: 10.0,
             round: false,
@@ -126,7 +126,7 @@ fn the_initial_pace_is_the_least_of_start_up() {
         let initial = STARTUP_GAIN * 10.0 / 0.1;
         assert!((case.bbr.pacing_rate - initial).abs() < 1e-9, "{rate}");
     }
-    case.tell(Told {
+    case.tell(AppendixAck {
         rate: 200.0,
         ..CALM
     });

@@ -64,7 +64,7 @@ fn gather_candidates(run: &mut Run<'_>, link: usize) {
             candidate.rate /= run.flows.propagation[slot] + delay;
         }
     }
-    run.leave_out_silent();
+    run.exclude_in_rto();
 }
 
 /// Cuts the flow in a slot, or restarts it after a timeout.
@@ -72,7 +72,7 @@ pub(crate) fn cut(run: &mut Run<'_>, Cut { slot, cause }: Cut) {
     let class = run.flows.class_of[slot] as usize;
     let (now, delay) = (run.now, run.wait(class, run.now));
     if cause == Cause::Timeout {
-        run.end_silence(slot);
+        run.end_rto(slot);
         let begin = (delay, RESTART_WINDOW);
         with_class!(run.model, run.flows, class, part => part.begin(slot, now, begin));
         return;

@@ -6,7 +6,7 @@ use crate::adaptive::sampling::{arrivals_ahead, sample_pinned};
 use crate::dense::Dense;
 use crate::error::FluidError;
 use crate::flows::with_class;
-use crate::links::{Mode, Stretch};
+use crate::links::{Interval, Mode};
 use crate::run::Run;
 
 /// Advances in closed form to `limit`, to the time when arrivals exceed the capacity of an empty
@@ -122,7 +122,7 @@ fn advance(run: &mut Run<'_>, span: f64) -> Result<(), FluidError> {
         let arrived = run.links[l].dense.start;
         run.account(
             l,
-            Stretch {
+            Interval {
                 begin: now,
                 span,
                 arrived,

@@ -4,7 +4,7 @@ use crate::adaptive::solver::Solver;
 use crate::dense::Dense;
 use crate::error::FluidError;
 use crate::flows::{Base, Combination, with_class};
-use crate::links::{Mode, Stretch};
+use crate::links::{Interval, Mode};
 use crate::rosenbrock::{Rosenbrock, STAGES, dot};
 use crate::run::Run;
 
@@ -238,7 +238,7 @@ impl Step {
             let arrived = self.solver.right[l];
             run.account(
                 l,
-                Stretch {
+                Interval {
                     begin: run.now,
                     span,
                     arrived,

@@ -18,7 +18,7 @@ impl Run<'_> {
         }
         let law = &self.model.synchronization;
         let count = self.links[link].choose_victims(law, &mut self.candidates);
-        let fraction = count as f64 / self.links[link].events.crowd as f64;
+        let fraction = count as f64 / self.links[link].events.flow_count as f64;
         let (mut first, mut last) = (f64::INFINITY, at);
         let follows = self.links[link].event_follows();
         for (place, flow) in self.candidates.iter().enumerate() {
@@ -45,8 +45,8 @@ impl Run<'_> {
             self.measurement
                 .delimit(at, &mut self.flows, &mut self.links);
         }
-        let tally = &mut self.links[link].tally;
-        tally.events += 1;
-        tally.fractions += fraction;
+        let counters = &mut self.links[link].counters;
+        counters.events += 1;
+        counters.fractions += fraction;
     }
 }

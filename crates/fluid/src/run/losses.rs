@@ -3,11 +3,11 @@
 use super::Run;
 use crate::error::FluidError;
 use crate::exposure::Losses;
-use crate::links::Stretch;
+use crate::links::Interval;
 
 impl Run<'_> {
     /// Counts an interval at a link and distributes its losses.
-    pub(crate) fn account(&mut self, link: usize, stretch: Stretch) -> Result<(), FluidError> {
+    pub(crate) fn account(&mut self, link: usize, stretch: Interval) -> Result<(), FluidError> {
         let lost = self.links[link].account(&stretch);
         if !(stretch.arrived.is_finite() && self.links[link].queue.is_finite()) {
             return Err(FluidError::NotFinite { time: self.now });

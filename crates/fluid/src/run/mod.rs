@@ -69,12 +69,13 @@ impl<'m> Run<'m> {
     pub(crate) fn new(model: &'m FluidModel, measure: Measure) -> Result<Self, FluidError> {
         model.check()?;
         let flows = Flows::new(model);
-        let crowd = model.crowd();
+        let flow_count = model.flow_count();
         let lags = model.propagation_by_link();
         let links: Vec<Link> = (0..model.links.len())
             .map(|l| {
                 let link = &model.links[l];
-                Link::new(link, l, (crowd[l], flows.len()), model.seed).with_changes(link, lags[l])
+                Link::new(link, l, (flow_count[l], flows.len()), model.seed)
+                    .with_changes(link, lags[l])
             })
             .collect();
         let mut schedule = Schedule::with_room(flows.len() + 3 * links.len() + 1);
@@ -168,7 +169,7 @@ fn next_change(links: &[Link]) -> f64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueLaw};
+    use crate::model::{Background, FluidFlow, FluidLink, Limits, QueueDistribution};
     use crate::outcome::MeasuredBy;
     use crate::schedule::Cause;
     use crate::synchronization::Synchronization;
@@ -194,7 +195,7 @@ pub(crate) mod tests {
                 steps: None,
                 buffer: 50.0,
                 background: Background::Constant(0.0),
-                queue: QueueLaw::DropTail,
+                queue: QueueDistribution::DropTail,
             }],
             target: 0,
             paths: vec![vec![0]],
@@ -218,8 +219,8 @@ pub(crate) mod tests {
     fn a_fair_window_is_of_bytes() {
         let mut model = model(&[0.1, 0.1, 0.1, 0.3]);
         (model.flows[1].size, model.flows[2].size) = (2.0, 0.25);
-        let crowd = model.crowd();
-        let window = |flow: usize| model.fair_window(&model.flows[flow], &crowd);
+        let flow_count = model.flow_count();
+        let window = |flow: usize| model.fair_window(&model.flows[flow], &flow_count);
         assert_eq!(window(0), 1000.0 / 4.0 * 0.1);
         assert_eq!(window(1), window(0) / 2.0);
         assert_eq!(window(2), window(0) * 4.0);

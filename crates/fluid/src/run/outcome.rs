@@ -1,9 +1,9 @@
 //! The outcome of a run: shares, rates and losses over the measured part.
 
 use super::Run;
+use crate::counters::LinkCounters;
 use crate::links::Link;
 use crate::outcome::{FluidOutcome, jain, link_outcome};
-use crate::tally::Tally;
 
 /// Packets that a silent flow may seem to send by the rounding of its integrals. Its loss fraction
 /// is then meaningless.
@@ -20,7 +20,7 @@ impl Run<'_> {
         let mut sized = Vec::with_capacity(counts.sent.len());
         // Accepted packets that are still in a link have not arrived. Each of several links sees
         // all sent packets, so the link that has held back most determines the arrivals.
-        let delivered: Vec<f64> = counts.tallies.iter().map(Tally::delivered).collect();
+        let delivered: Vec<f64> = counts.tallies.iter().map(LinkCounters::delivered).collect();
         for (slot, &number) in self.flows.number.iter().enumerate() {
             let (sent, lost) = (counts.sent[slot], counts.lost[slot]);
             let path = self.path(self.flows.class_of[slot] as usize);
@@ -41,9 +41,9 @@ impl Run<'_> {
                 .iter()
                 .zip(&self.links)
                 .zip(&self.model.links)
-                .map(|((tally, link), spec)| {
+                .map(|((counters, link), spec)| {
                     let possible = link.possible(self.measurement.from, counts.at);
-                    link_outcome(tally, (spec.capacity, possible), time)
+                    link_outcome(counters, (spec.capacity, possible), time)
                 })
                 .collect(),
             goodput,

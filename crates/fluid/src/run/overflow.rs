@@ -13,7 +13,7 @@
 use super::Run;
 use forebay_random::{Purpose, Stream, mix};
 
-use crate::capacity::SILENT;
+use crate::capacity::NO_ARRIVALS;
 use crate::exposure::{FAST_RETRANSMIT_WINDOW, LONGEST_BACKOFF, Losses};
 use crate::schedule::{Cause, Occurrence};
 
@@ -28,21 +28,21 @@ impl Run<'_> {
     /// half a round trip.
     pub(crate) fn answer(&mut self, slot: usize, window: f64, delay: f64) {
         let timeout = self.flows.timeout[slot];
-        if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_silent(slot) {
+        if timeout <= 0.0 || window >= FAST_RETRANSMIT_WINDOW || self.is_in_rto(slot) {
             return;
         }
         let round_trip = self.flows.propagation[slot] + delay;
-        let silence = timeout.max(round_trip) * self.expiries(slot);
-        let until = self.now + silence + 0.5 * round_trip;
-        self.flows.propagation[slot] = SILENT;
-        self.flows.exposure[slot].sheltered_until = until;
+        let rto = timeout.max(round_trip) * self.rto_backoffs(slot);
+        let until = self.now + rto + 0.5 * round_trip;
+        self.flows.propagation[slot] = NO_ARRIVALS;
+        self.flows.exposure[slot].recovery_until = until;
         let (cause, slot) = (Cause::Timeout, slot as u32);
         self.schedule.enter(until, Occurrence::Cut { cause, slot });
     }
 
     /// Draws the total time of a flow's timer until a retransmission arrives, in units of its first
     /// length. Each retransmission is lost with the path's loss fraction so far.
-    fn expiries(&mut self, slot: usize) -> f64 {
+    fn rto_backoffs(&mut self, slot: usize) -> f64 {
         let class = self.flows.class_of[slot] as usize;
         let kept = |&l: &usize| 1.0 - self.links[l].loss_share();
         let lost = 1.0 - self.path(class).iter().map(kept).product::<f64>();
@@ -59,21 +59,21 @@ impl Run<'_> {
     }
 
     /// Whether a flow waits for its timer.
-    pub(crate) fn is_silent(&self, slot: usize) -> bool {
-        self.flows.propagation[slot] >= SILENT
+    pub(crate) fn is_in_rto(&self, slot: usize) -> bool {
+        self.flows.propagation[slot] >= NO_ARRIVALS
     }
 
     /// Ends the silence of a flow whose timer has expired.
-    pub(crate) fn end_silence(&mut self, slot: usize) {
+    pub(crate) fn end_rto(&mut self, slot: usize) {
         let number = self.flows.number[slot] as usize;
         self.flows.propagation[slot] = self.model.flows[number].propagation;
     }
 
     /// Removes flows that wait for their timers from the candidates, because they send nothing.
-    pub(crate) fn leave_out_silent(&mut self) {
+    pub(crate) fn exclude_in_rto(&mut self) {
         let propagation = &self.flows.propagation;
         self.candidates
-            .retain(|flow| propagation[flow.slot as usize] < SILENT);
+            .retain(|flow| propagation[flow.slot as usize] < NO_ARRIVALS);
     }
 
     /// Exposes a class to the losses of a link in the interval that begins now. A flow that loses
@@ -85,7 +85,7 @@ impl Run<'_> {
         let link = &mut links[link];
         for slot in flows.classes[class].range.clone() {
             let flow = &mut flows.exposure[slot];
-            if flow.sheltered_until >= end {
+            if flow.recovery_until >= end {
                 continue;
             }
             if flow.remaining == f64::INFINITY {
@@ -96,11 +96,11 @@ impl Run<'_> {
                 continue;
             };
             let answer = end - before_end + flows.propagation[slot] + delay;
-            flow.sheltered_until = answer;
+            flow.recovery_until = answer;
             flow.losses += 1;
             flow.remaining = f64::INFINITY;
             if link.events.lose(slot) {
-                link.tally.fractions += 1.0 / link.events.crowd as f64;
+                link.counters.fractions += 1.0 / link.events.flow_count as f64;
             }
             let (cause, slot) = (Cause::Event, slot as u32);
             self.schedule.enter(answer, Occurrence::Cut { cause, slot });
@@ -114,13 +114,13 @@ mod tests {
     use crate::exposure::Exposure;
     use crate::model::{FluidModel, Measure};
     use crate::run::Cut;
-    use crate::synchronization::{Candidate, CutCountLaw, Synchronization};
+    use crate::synchronization::{Candidate, CutCountDistribution, Synchronization};
 
     fn model(flows: usize) -> FluidModel {
         FluidModel {
             synchronization: Synchronization {
                 minimum: 0.5,
-                count: CutCountLaw::Fixed,
+                count: CutCountDistribution::Fixed,
                 ..Synchronization::default()
             },
             measure: Measure::Fixed { start: 1.0 },
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn only_what_comes_after_the_shelter_counts() {
         let exposure = |remaining| Exposure {
-            sheltered_until: 1.5,
+            recovery_until: 1.5,
             remaining,
             ..Exposure::default()
         };
@@ -156,7 +156,7 @@ mod tests {
         assert!(!flow.shelter(0.35, 0.5));
         assert!(flow.shelter(0.4, 0.6));
         assert!(!flow.shelter(0.5, 0.9));
-        assert_eq!(flow.sheltered_until, 0.6);
+        assert_eq!(flow.recovery_until, 0.6);
     }
 
     #[test]
@@ -197,16 +197,16 @@ mod tests {
             for slot in 0..2 {
                 run.candidates.push(Candidate::new(slot, slot, 1.0, 0.1));
             }
-            (run.now, run.links[link].tally.fractions) = (at, 0.0);
+            (run.now, run.links[link].counters.fractions) = (at, 0.0);
             run.open_event(link, at);
             run.candidates.clear();
-            assert_eq!(run.links[link].tally.fractions, 0.5);
+            assert_eq!(run.links[link].counters.fractions, 0.5);
         }
         // In the continuing overflow of both events the other flow loses, and both lose again.
         for (now, link, fractions) in [(10.0, 0, 1.0), (20.0, 1, 1.0), (30.0, 0, 1.0)] {
             run.now = now;
             run.expose(link, 0, losses);
-            assert_eq!(run.links[link].tally.fractions, fractions, "{now}");
+            assert_eq!(run.links[link].counters.fractions, fractions, "{now}");
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn a_timer_takes_longer_the_more_retransmissions_are_lost() {
         let model = model(1);
         let mut run = run(&model, 1.0);
-        let mean = |run: &mut Run<'_>| (0..200_000).map(|_| run.expiries(0)).sum::<f64>() / 2e5;
+        let mean = |run: &mut Run<'_>| (0..200_000).map(|_| run.rto_backoffs(0)).sum::<f64>() / 2e5;
         assert_eq!(mean(&mut run), 1.0);
         run.links[0].step(2100.0, (0.0, 1.0));
         assert_eq!(run.links[0].loss_share(), 0.5);
@@ -231,24 +231,24 @@ mod tests {
         run.answer(1, 2.0, 0.02);
         run.answer(2, 4.0, 0.02);
         assert_eq!(
-            [0, 1, 2, 3].map(|slot| run.is_silent(slot)),
+            [0, 1, 2, 3].map(|slot| run.is_in_rto(slot)),
             [true, true, false, false]
         );
         assert!(run.arrivals(0) < 2.0 * 100.0 + 1e-9);
         for slot in 0..4 {
             run.candidates.push(Candidate::new(slot, slot, 1.0, 0.1));
         }
-        run.leave_out_silent();
+        run.exclude_in_rto();
         run.open_event(0, 0.0);
         // The event cuts one of the two flows that send.
-        assert_eq!(run.links[0].tally.fractions, 0.25);
+        assert_eq!(run.links[0].counters.fractions, 0.25);
         assert_eq!(run.next_cut(0.2).map(|cut| cut.cause), Some(Cause::Event));
         assert_eq!(run.next_cut(1.05), None);
         run.now = 1.06;
         for _ in 0..2 {
             let cut = run.next_cut(1.07).unwrap();
             assert_eq!(cut.cause, Cause::Timeout);
-            run.end_silence(cut.slot);
+            run.end_rto(cut.slot);
         }
         assert!((0..4).all(|slot| run.flows.propagation[slot] == 0.1));
     }

@@ -1,7 +1,7 @@
 //! The path of a class of flows: its links, its delay, and the rates that arrive at a link.
 
 use super::Run;
-use crate::capacity::SILENT;
+use crate::capacity::NO_ARRIVALS;
 use crate::flows::with_class;
 
 impl<'m> Run<'m> {
@@ -32,7 +32,7 @@ impl<'m> Run<'m> {
     #[inline]
     pub(crate) fn offers(&self, class: usize, link: usize) -> bool {
         let path = self.path(class);
-        path.contains(&link) && path.iter().all(|&l| self.links[l].hold < SILENT)
+        path.contains(&link) && path.iter().all(|&l| self.links[l].hold < NO_ARRIVALS)
     }
 
     /// Highest capacity of the narrowest link of a class's path, in packets of the class per

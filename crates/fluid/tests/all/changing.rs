@@ -8,7 +8,8 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_fluid::{
     Background, CapacitySteps, FluidError, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits,
-    LinkOutcome, Measure, QueueLaw, Synchronization, integrate, integrate_coupled, integrate_euler,
+    LinkOutcome, Measure, QueueDistribution, Synchronization, integrate, integrate_coupled,
+    integrate_euler,
 };
 use forebay_random::Seed;
 use forebay_scenario::{Cancel, Metric};
@@ -46,7 +47,7 @@ fn changing(list: &[(f64, f64)], buffer: f64, (flows, load): (usize, f64)) -> Fl
             steps: Some(Arc::new(steps)),
             buffer,
             background: Background::Constant(load),
-            queue: QueueLaw::DropTail,
+            queue: QueueDistribution::DropTail,
         }],
         target: 0,
         paths: vec![vec![0]],

@@ -10,8 +10,8 @@ use forebay_congestion::hstcp::{HstcpResponse, HstcpTrajectory};
 use forebay_congestion::htcp::Htcp;
 use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits, Measure, QueueLaw, Red,
-    Synchronization, integrate, integrate_coupled, integrate_euler,
+    Background, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits, Measure, QueueDistribution,
+    Red, Synchronization, integrate, integrate_coupled, integrate_euler,
 };
 use forebay_random::Seed;
 
@@ -27,7 +27,7 @@ fn laws() -> [FluidLaw; 4] {
 
 /// Three flows of unequal packets and round trips on a link of 5000 packets/s. A stream takes a
 /// fifth of it.
-fn shared(law: usize, queue: QueueLaw) -> FluidModel {
+fn shared(law: usize, queue: QueueDistribution) -> FluidModel {
     let flow = |(size, propagation)| FluidFlow {
         propagation,
         law: 0,
@@ -64,8 +64,8 @@ fn shared(law: usize, queue: QueueLaw) -> FluidModel {
     }
 }
 
-fn red() -> QueueLaw {
-    QueueLaw::Red(Red {
+fn red() -> QueueDistribution {
+    QueueDistribution::Red(Red {
         curve: DropCurve {
             min: 20.0,
             max: 120.0,
@@ -89,7 +89,7 @@ const METHODS: [(&str, Method); 3] = [
 #[test]
 fn flows_and_link_keep_the_same_books() {
     for law in 0..laws().len() {
-        for (early, queue) in [(false, QueueLaw::DropTail), (true, red())] {
+        for (early, queue) in [(false, QueueDistribution::DropTail), (true, red())] {
             let shared = shared(law, queue);
             for (name, method) in METHODS {
                 let outcome = method(&shared);
@@ -142,7 +142,7 @@ fn flows_and_link_keep_the_same_books() {
 fn a_faster_clock_changes_nothing() {
     // CUBIC and H-TCP grow with the clock, so they are excluded.
     for law in [0, 2] {
-        for queue in [QueueLaw::DropTail, red()] {
+        for queue in [QueueDistribution::DropTail, red()] {
             let slow = shared(law, queue);
             let mut fast = slow.clone();
             for flow in &mut fast.flows {
@@ -150,7 +150,7 @@ fn a_faster_clock_changes_nothing() {
             }
             fast.links[0].capacity *= 2.0;
             fast.links[0].background = Background::Constant(2000.0);
-            if let QueueLaw::Red(red) = &mut fast.links[0].queue {
+            if let QueueDistribution::Red(red) = &mut fast.links[0].queue {
                 red.follow *= 2.0;
             }
             fast.measure = Measure::Fixed { start: 10.0 };

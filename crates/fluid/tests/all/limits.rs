@@ -3,7 +3,8 @@
 use crate::physics::single_flow;
 use crate::settings::{ONE_GIGABIT, laws, model};
 use forebay_fluid::{
-    Background, FluidLink, FluidModel, Limits, Measure, QueueLaw, integrate, integrate_euler,
+    Background, FluidLink, FluidModel, Limits, Measure, QueueDistribution, integrate,
+    integrate_euler,
 };
 
 /// The model with limits for the flow with this number.
@@ -39,7 +40,7 @@ fn an_access_link_holds_its_flow_to_its_rate_and_leaves_the_rest_to_the_others()
         steps: None,
         buffer: 1e4,
         background: Background::Constant(0.0),
-        queue: QueueLaw::DropTail,
+        queue: QueueDistribution::DropTail,
     });
     chain.paths.push(vec![1, 0]);
     chain.flows[0].path = 1;

@@ -6,7 +6,7 @@ use forebay_congestion::cubic::Cubic;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::scalable::Scalable;
 use forebay_fluid::{
-    Background, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits, Measure, QueueLaw,
+    Background, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits, Measure, QueueDistribution,
     Synchronization, Victims, integrate, integrate_euler_with, integrate_with,
 };
 use forebay_random::Seed;
@@ -35,7 +35,7 @@ fn shared(
             steps: None,
             buffer,
             background: Background::Constant(0.0),
-            queue: QueueLaw::DropTail,
+            queue: QueueDistribution::DropTail,
         }],
         target: 0,
         paths: vec![vec![0]],
@@ -209,7 +209,7 @@ fn equal_round_trips_leave_the_published_law_alone() {
 fn a_flow_that_an_event_spares_loses_once_it_overflows_the_link_itself() {
     let mut model = shared((1000.0, 30.0), 2, (0.02, 0.2), aimd());
     model.synchronization.minimum = 0.0;
-    model.synchronization.count = forebay_fluid::CutCountLaw::Fixed;
+    model.synchronization.count = forebay_fluid::CutCountDistribution::Fixed;
     // The second flow loses in every event. The first one, with a tenth of its round trip, loses in
     // none.
     model.synchronization.victims = Victims::Priority(vec![vec![0.0, 1.0]]);

@@ -8,8 +8,9 @@ use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
 use forebay_discipline::{Beyond, DropCurve};
 use forebay_fluid::{
-    Background, CutCountLaw, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Red,
-    Synchronization, Victims, integrate, integrate_coupled, integrate_euler,
+    Background, CutCountDistribution, FluidFlow, FluidLink, FluidModel, Limits, Measure,
+    QueueDistribution, Red, Synchronization, Victims, integrate, integrate_coupled,
+    integrate_euler,
 };
 use forebay_random::Seed;
 use proptest::prelude::*;
@@ -252,8 +253,8 @@ fn the_continuous_aimd_window_follows_the_square_root_law() {
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
 }
 
-fn red(follow: f64) -> QueueLaw {
-    QueueLaw::Red(Red {
+fn red(follow: f64) -> QueueDistribution {
+    QueueDistribution::Red(Red {
         curve: DropCurve {
             min: 100.0,
             max: 1250.0,
@@ -296,10 +297,10 @@ fn a_run_without_congestion_measures_the_whole_of_it() {
 fn any_model() -> impl Strategy<Value = FluidModel> {
     let flow = (0.005..0.3_f64, 0..6_usize, 0..3_usize, 0.05..1.0_f64);
     let counts = prop_oneof![
-        Just(CutCountLaw::Fixed),
-        Just(CutCountLaw::Uniform),
-        Just(CutCountLaw::TruncatedNormal),
-        Just(CutCountLaw::Empirical(vec![0.2, 0.5, 1.0])),
+        Just(CutCountDistribution::Fixed),
+        Just(CutCountDistribution::Uniform),
+        Just(CutCountDistribution::TruncatedNormal),
+        Just(CutCountDistribution::Empirical(vec![0.2, 0.5, 1.0])),
     ];
     let victims = prop_oneof![
         Just(Victims::HighestRate),
@@ -323,7 +324,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                 let queue = if use_red {
                     red(2.0)
                 } else {
-                    QueueLaw::DropTail
+                    QueueDistribution::DropTail
                 };
                 let mean = load * capacity;
                 let background = Background::Redrawn {
@@ -351,7 +352,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                             steps: None,
                             buffer: other,
                             background: Background::Constant(0.0),
-                            queue: QueueLaw::DropTail,
+                            queue: QueueDistribution::DropTail,
                         },
                     ],
                     target: 0,
@@ -457,7 +458,7 @@ proptest! {
 #[test]
 fn both_integrators_agree_on_red() {
     let mut base = model(&ONE_GIGABIT, &laws()[1], 1.0, 0.3);
-    base.links[0].queue = QueueLaw::Red(Red {
+    base.links[0].queue = QueueDistribution::Red(Red {
         curve: DropCurve {
             min: 500.0,
             max: 2500.0,
@@ -493,7 +494,7 @@ fn the_highest_rate_is_cut_and_not_the_largest_window() {
         0.0,
         0.0,
     );
-    base.synchronization.count = CutCountLaw::Fixed;
+    base.synchronization.count = CutCountDistribution::Fixed;
     base.flows.truncate(2);
     // 1000 and 500 packets/s exceed 1200: the queue is clipped from the start.
     base.links[0].capacity = 1200.0;

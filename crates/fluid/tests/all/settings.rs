@@ -6,7 +6,8 @@ use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::hstcp::{HstcpResponse, HstcpTrajectory};
 use forebay_congestion::htcp::Htcp;
 use forebay_fluid::{
-    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronization,
+    Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueDistribution,
+    Synchronization,
 };
 use forebay_random::Seed;
 
@@ -80,7 +81,7 @@ pub(crate) fn model(setting: &Setting, law: &FluidLaw, minimum: f64, fraction: f
             steps: None,
             buffer: fraction * setting.full_buffer,
             background: Background::Constant(0.0),
-            queue: QueueLaw::DropTail,
+            queue: QueueDistribution::DropTail,
         }],
         target: 0,
         paths: vec![vec![0]],

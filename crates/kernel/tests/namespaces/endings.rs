@@ -160,8 +160,8 @@ fn a_killed_keeper_or_first_process_is_an_error_and_not_a_wait() {
         return;
     };
     let processes = inhabitants(&inodes(&namespaces));
-    let keeper = Pid::from_raw(namespaces.entry(Side::Near).pid).expect("a PID");
-    rustix::process::kill_process(keeper, Signal::KILL).expect("killed");
+    let namespace_process = Pid::from_raw(namespaces.entry(Side::Near).pid).expect("a PID");
+    rustix::process::kill_process(namespace_process, Signal::KILL).expect("killed");
     let start = Instant::now();
     while namespaces.socket(Side::Near, Kind::Tcp).is_ok() {
         assert!(start.elapsed() < PATIENCE);
@@ -178,13 +178,13 @@ fn signals_of_a_terminal_do_not_end_the_namespaces() {
         return;
     };
     for side in Side::BOTH {
-        let keeper = namespaces.entry(side).pid;
-        let status = fs::read_to_string(format!("/proc/{keeper}/status")).expect("proc");
+        let namespace_process = namespaces.entry(side).pid;
+        let status = fs::read_to_string(format!("/proc/{namespace_process}/status")).expect("proc");
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
         let parent = parent
             .and_then(|parent| parent.trim().parse().ok())
             .expect("a parent");
-        for pid in [keeper, parent] {
+        for pid in [namespace_process, parent] {
             for signal in [
                 Signal::INT,
                 Signal::TERM,

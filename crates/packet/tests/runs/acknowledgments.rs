@@ -81,10 +81,10 @@ fn a_card_that_gathers_has_one_acknowledgment_for_what_it_gathered() {
         let full = "flows.bulk.initial_ssthresh=4000p";
         let ours = run_at(megabits, "20ms", &[&gro, "flows.bulk.offload=false", full]);
         let gathered = gathers_us * megabits / 12_000.0;
-        let law = (gathered / 45.0).ceil() / gathered;
+        let distribution = (gathered / 45.0).ceil() / gathered;
         assert!(
-            (ours / law - 1.0).abs() < 0.1,
-            "{megabits} {gathers_us}us {ours} {law}"
+            (ours / distribution - 1.0).abs() < 0.1,
+            "{megabits} {gathers_us}us {ours} {distribution}"
         );
     }
 }

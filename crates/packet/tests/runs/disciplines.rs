@@ -348,8 +348,8 @@ fn loss_and_wait_are_those_of_mm1k() {
     let points = (0..327).map(|k| f64::from(1 + 200 * k));
     let points = points.map(|size| format!("[\"{size}B\", {}], ", share(size - 1.0)));
     let cdf: String = points.collect();
-    let law = format!("{{ cdf = [{cdf} [\"65535B\", 1.0]] }}");
-    let text = EXPONENTIAL.replace("PACKET", &law);
+    let distribution = format!("{{ cdf = [{cdf} [\"65535B\", 1.0]] }}");
+    let text = EXPONENTIAL.replace("PACKET", &distribution);
     for queue in ["droptail", "step", "drophead", "priority"] {
         let report = run_with(&text, &with_queue(queue));
         // 2.2 million arrivals in about 200,000 busy periods.

@@ -184,9 +184,9 @@ proptest! {
 /// take no part, and the others see the link that they would see without them.
 #[test]
 fn times_beyond_the_end_of_the_clock_never_come() {
-    let late = |law: &str, key: &str| {
+    let late = |distribution: &str, key: &str| {
         let group = match key {
-            "rtt" => return format!("rtt = {law}"),
+            "rtt" => return format!("rtt = {distribution}"),
             "think" => "workload = { closed_loop = { users = 20, think = LAW, size = \"2p\" } }",
             "every" => "workload = { periodic = { every = LAW, size = \"2p\" } }\nstart = \"0s\"",
             "pause" => "workload = { incast = { servers = 20, pause = LAW, size = \"2p\" } }",
@@ -196,9 +196,9 @@ fn times_beyond_the_end_of_the_clock_never_come() {
             "start" => "start = LAW",
             _ => "stop = LAW",
         };
-        format!("rtt = \"20ms\"\n{}", group.replace("LAW", law))
+        format!("rtt = \"20ms\"\n{}", group.replace("LAW", distribution))
     };
-    let text = |law: &str, key: &str| {
+    let text = |distribution: &str, key: &str| {
         format!(
             r#"
 [link]
@@ -218,24 +218,27 @@ packet = "1000B"
 warmup = "0s"
 measure = "5s"
 "#,
-            late(law, key)
+            late(distribution, key)
         )
     };
-    let laws = [
+    let distributions = [
         "{ exponential = \"200d\" }",
         "{ pareto = { shape = 0.05, minimum = \"1d\" } }",
         "{ lognormal = { median = \"200d\", sigma = 20.0 } }",
         "{ weibull = { shape = 0.1, scale = \"100d\" } }",
         "{ mixture = [{ weight = 1, exponential = \"1ms\" }, { weight = 1, exponential = \"213d\" }] }",
     ];
-    for law in laws {
+    for distribution in distributions {
         for key in ["rtt", "start", "stop", "think", "every", "pause", "delay"] {
-            let report = run(&scenario::<&str>(&text(law, key), &[]));
+            let report = run(&scenario::<&str>(&text(distribution, key), &[]));
             let (goodput, busy) = (
                 value(&report, Metric::Goodput),
                 value(&report, Metric::Utilization),
             );
-            assert!(goodput <= 10e6 && busy <= 1.0, "{key} = {law}: {goodput}");
+            assert!(
+                goodput <= 10e6 && busy <= 1.0,
+                "{key} = {distribution}: {goodput}"
+            );
         }
     }
 }

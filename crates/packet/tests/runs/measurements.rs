@@ -1,11 +1,11 @@
 //! The report's contents beyond rates and delays, compared with theory and with each other.
 
-use forebay_scenario::{Distribution, Metric, Report, TransferRecord};
+use forebay_scenario::{MeasuredDistribution, Metric, Report, TransferRecord};
 
 use super::{of_group, run, traced, value};
 
 /// The share of the values below `bound`, which is an edge of a bin.
-fn below(distribution: &Distribution, bound: f64) -> f64 {
+fn below(distribution: &MeasuredDistribution, bound: f64) -> f64 {
     let bins = distribution
         .bins
         .iter()

@@ -45,15 +45,21 @@ fn a_medium_takes_its_share_behind_every_queue() {
     for queue in queues() {
         let whole = run_with(POISSON, &[queue.as_str()]);
         assert_eq!(whole.value(Metric::MediumLossRate), None, "{queue}");
-        for (law, burst) in lossy.iter().zip([1.0, 2.0 / 0.38]) {
-            let report = run_with(POISSON, &[queue.as_str(), &format!("link.loss.{law}")]);
+        for (distribution, burst) in lossy.iter().zip([1.0, 2.0 / 0.38]) {
+            let report = run_with(
+                POISSON,
+                &[queue.as_str(), &format!("link.loss.{distribution}")],
+            );
             let lost = value(&report, Metric::MediumLossRate);
             // The estimate has some 150,000 packets, in bursts that scale the variance.
             let error = (0.05 * burst / 150_000.0_f64).sqrt();
-            assert!((lost - 0.05).abs() < 4.0 * error, "{queue} {law} {lost}");
+            assert!(
+                (lost - 0.05).abs() < 4.0 * error,
+                "{queue} {distribution} {lost}"
+            );
             let mut in_front = report.metrics.clone();
             in_front.remove(&Metric::MediumLossRate);
-            assert_eq!(in_front, whole.metrics, "{queue} {law}");
+            assert_eq!(in_front, whole.metrics, "{queue} {distribution}");
             let arrived: f64 = (0..2)
                 .map(|group| of_group(&report, group, Metric::Goodput))
                 .sum();

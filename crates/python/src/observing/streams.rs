@@ -152,7 +152,7 @@ fn reductions<'py>(py: Python<'py>, streams: &[Stream]) -> PyResult<Bound<'py, P
     table.put("earlier", each().map(|(_, it)| it.earlier))?;
     table.put("after", each().map(|(_, it)| it.after))?;
     table.put("later", each().map(|(_, it)| it.later))?;
-    table.put("rounds", each().map(|(_, it)| it.rounds))?;
+    table.put("rounds", each().map(|(_, it)| it.window_rounds))?;
     table.put("silence_ns", each().map(|(_, it)| it.silence))?;
     Ok(table)
 }

@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::answer::report::{
-        Bin, Completions, Cost, Distribution, FlowReport, GroupReport, Lateness, LinkReport,
+        Bin, Completions, Cost, FlowReport, GroupReport, Lateness, LinkReport, MeasuredDistribution,
     };
     use crate::{Format, Metric, Scenario};
 
@@ -86,7 +86,8 @@ mod tests {
             high: 0.1 + 0.2,
             count: u64::MAX,
         }];
-        let distributions = BTreeMap::from([("queue_delay_s".to_owned(), Distribution { bins })]);
+        let distributions =
+            BTreeMap::from([("queue_delay_s".to_owned(), MeasuredDistribution { bins })]);
         let quantiles = BTreeMap::from([("p50".to_owned(), 1.0 / 7.0)]);
         report.groups = vec![
             GroupReport {

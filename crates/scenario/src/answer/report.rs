@@ -36,7 +36,7 @@ pub struct Report {
     pub groups: Vec<GroupReport>,
     /// Histograms at the target link by name, in the unit that the name ends with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub distributions: BTreeMap<String, Distribution>,
+    pub distributions: BTreeMap<String, MeasuredDistribution>,
     /// The other links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkReport>,
@@ -131,7 +131,7 @@ pub struct GroupReport {
     pub completions: Option<Completions>,
     /// Histograms of the group by name, in the unit that the name ends with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub distributions: BTreeMap<String, Distribution>,
+    pub distributions: BTreeMap<String, MeasuredDistribution>,
     /// One entry per flow, for up to [`MAX_LISTED_FLOWS`] in all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowReport>,
@@ -139,7 +139,7 @@ pub struct GroupReport {
 
 /// A histogram: its memory does not grow with what it counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Distribution {
+pub struct MeasuredDistribution {
     /// Bins that hold something, in rising order.
     pub bins: Vec<Bin>,
 }
@@ -172,7 +172,7 @@ impl<'de> Deserialize<'de> for Bin {
     }
 }
 
-impl Distribution {
+impl MeasuredDistribution {
     /// Adds what another run counted.
     pub fn merge(&mut self, other: &Self) {
         for bin in &other.bins {

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::Time;
 
+use crate::model::distribution::Distribution;
 use crate::model::flow_count::FlowCount;
 use crate::model::flows::FlowGroup;
-use crate::model::law::Law;
 use crate::model::scenario::Scenario;
 use crate::model::workload::Workload;
 
@@ -30,7 +30,7 @@ impl FlowGroup {
             _ => {}
         }
         if let Some(rtt) = self.drawn_rtt(number, seed) {
-            group.rtt = Law::Value(rtt);
+            group.rtt = Distribution::Value(rtt);
             group.common_rtt = false;
         }
         group
@@ -119,23 +119,23 @@ mod tests {
     fn draws_have_the_moments_of_their_law() {
         let rtt = "rtt = \"50ms\"";
         // Variances: the mean; (n^2 - 1)/12; over 4,000 draws within four standard errors.
-        for (law, mean, variance) in [
+        for (distribution, mean, variance) in [
             ("{ poisson = 40 }", 40.0, 40.0),
             ("{ uniform = [20, 60] }", 40.0, (41.0 * 41.0 - 1.0) / 12.0),
             ("{ choice = [10, 70] }", 40.0, 900.0),
         ] {
-            let scenario = scenario(&format!("{rtt}\ncount = {law}"));
+            let scenario = scenario(&format!("{rtt}\ncount = {distribution}"));
             assert!(scenario.uncertain());
             assert_eq!(scenario.flows()[0].count, 40);
             let (found_mean, found_variance) = moments(&counts(&scenario, 4000));
             let error = f64::sqrt(variance / 4000.0);
             assert!(
                 (found_mean - mean).abs() < 4.0 * error,
-                "{law}: {found_mean}"
+                "{distribution}: {found_mean}"
             );
             assert!(
                 (found_variance / variance - 1.0).abs() < 0.1,
-                "{law}: {found_variance}"
+                "{distribution}: {found_variance}"
             );
         }
     }
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn a_common_round_trip_is_one_for_all_flows_of_a_replication() {
-        let law = "{ common = { uniform = [\"20ms\", \"80ms\"] } }";
-        let scenario = scenario(&format!("count = 3\nrtt = {law}"));
+        let distribution = "{ common = { uniform = [\"20ms\", \"80ms\"] } }";
+        let scenario = scenario(&format!("count = 3\nrtt = {distribution}"));
         let harmonic = scenario.harmonic_rtt().unwrap();
         assert!(
             (harmonic - 0.06 / libm::log(4.0)).abs() < 1e-12,
@@ -165,7 +165,7 @@ mod tests {
                 replication,
             });
             assert_eq!(drawn.buffer().bytes, scenario.buffer().bytes);
-            let Law::Value(rtt) = drawn.flows()[0].rtt else {
+            let Distribution::Value(rtt) = drawn.flows()[0].rtt else {
                 panic!("not one value")
             };
             assert!((0.02..=0.08).contains(&rtt.as_secs_f64()));

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::model::assumed;
+use crate::model::distribution::form as distribution;
 use crate::model::flow_count;
 use crate::model::flows::FlowGroup;
-use crate::model::law::form as law;
 use crate::model::link::{Link, Memory};
 use crate::model::metric::Metric;
 use crate::model::observed;
@@ -40,7 +40,7 @@ pub fn schema() -> Value {
             "link": object(&Link::texts()),
             "group": object(&FlowGroup::texts()),
             "count": flow_count::schema(),
-            "law": law::schema(),
+            "law": distribution::schema(),
         },
     })
 }

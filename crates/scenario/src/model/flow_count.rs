@@ -135,9 +135,9 @@ impl Form<FlowCount> for Flows {
 pub(crate) fn schema() -> Value {
     let whole = || json!({"type": "integer", "minimum": 1});
     let list = |least: u32| json!({"type": "array", "minItems": least, "items": whole()});
-    let law = |name: &str, argument: Value| json!({"type": "object", "additionalProperties": false, "properties": {name: argument}});
+    let distribution = |name: &str, argument: Value| json!({"type": "object", "additionalProperties": false, "properties": {name: argument}});
     let mean = json!({"type": "number", "minimum": 0.1, "maximum": MOST_POISSON});
     json!({"oneOf": [
-        whole(), law("poisson", mean), law("uniform", list(2)), law("choice", list(1)),
+        whole(), distribution("poisson", mean), distribution("uniform", list(2)), distribution("choice", list(1)),
     ]})
 }

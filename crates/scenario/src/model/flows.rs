@@ -4,9 +4,9 @@ use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
 use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::distribution::Distribution;
+use crate::model::distribution::form::{Drawn, EachFlow};
 use crate::model::flow_count::{FlowCount, Flows};
-use crate::model::law::Law;
-use crate::model::law::form::{Drawn, EachFlow};
 use crate::model::stack::{Stack, StackKeys};
 use crate::model::workload::{AnyWorkload, Workload};
 use crate::text::cursor::Cursor;
@@ -36,22 +36,22 @@ keys! {
             always(CONTROLLER, "cca");
         /// Whole two-way propagation time without queueing; must be given unless the workload is
         /// unresponsive. `{ common = LAW }` draws one time for all flows of a replication.
-        rtt: Law<Time> = Law::Value(Time::ZERO), always(RoundTrip);
+        rtt: Distribution<Time> = Distribution::Value(Time::ZERO), always(RoundTrip);
         /// Whether each replication draws one round-trip time for all flows, instead of one per flow.
         common_rtt: bool = false, derived;
         /// Full data packet on the wire, headers included.
-        packet: Law<Bytes> = Law::Value(ETHERNET), always(PacketSize);
+        packet: Distribution<Bytes> = Distribution::Value(ETHERNET), always(PacketSize);
         /// What the flows have to send.
         workload: Workload = Workload::Persistent, always(AnyWorkload);
         /// When they start. Without it, what repeats itself (`cbr`, `on_off`, `voip`, `periodic`,
         /// `app_limited`) is under way when the run begins, each flow at a point of its period of its
         /// own, as in the steady state.
-        start: Law<Time> = Law::Value(Time::ZERO), always(EachFlow);
+        start: Distribution<Time> = Distribution::Value(Time::ZERO), always(EachFlow);
         /// Whether the flows are active when the run begins: the workload repeats itself and no
         /// `start` is given.
         under_way: bool = false, derived;
         /// When they stop sending, where they do.
-        stop: Option<Law<Time>> = None, key(Maybe(EachFlow));
+        stop: Option<Distribution<Time>> = None, key(Maybe(EachFlow));
         /// The TCP implementation's choices.
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Each flow's own access link, where it limits.
@@ -138,8 +138,8 @@ impl FlowGroup {
         }
         let packet = match table.get("packet") {
             Some(packet) => PacketSize.read(&packet, &context)?,
-            None if AnyWorkload::is_speech(workload.as_ref()) => Law::Value(SPEECH),
-            None => Law::Value(ETHERNET),
+            None if AnyWorkload::is_speech(workload.as_ref()) => Distribution::Value(SPEECH),
+            None => Distribution::Value(ETHERNET),
         };
         context.packet = Bytes::new(packet.mean().round() as u64);
         context.payload = context.packet.saturating_sub(context.header);
@@ -179,11 +179,11 @@ impl FlowGroup {
             self.path = vec![0];
         }
         if self.under_way
-            && let Some(law) = self.workload.endless_period()
+            && let Some(distribution) = self.workload.endless_period()
         {
             let at = table.get("workload").unwrap_or_else(|| table.clone());
             let allowed = "a mean that is finite (a `shape` above 1, or a `maximum`), or a `start` for the flows";
-            return Err(at.error_found(format!("`{law}` of infinite mean"), allowed));
+            return Err(at.error_found(format!("`{distribution}` of infinite mean"), allowed));
         }
         Ok(())
     }
@@ -194,14 +194,14 @@ impl FlowGroup {
             count: matches!(self.count_law, FlowCount::Fixed(_)).then_some(self.count),
             table,
         };
-        check.law(&self.rtt, "rtt")?;
-        check.law(&self.start, "start")?;
-        check.law(&self.packet, "packet")?;
+        check.distribution(&self.rtt, "rtt")?;
+        check.distribution(&self.start, "start")?;
+        check.distribution(&self.packet, "packet")?;
         if let Some(stop) = &self.stop {
-            check.law(stop, "stop")?;
+            check.distribution(stop, "stop")?;
         }
         match &self.workload {
-            Workload::Finite { size } => check.law(size, "workload"),
+            Workload::Finite { size } => check.distribution(size, "workload"),
             _ => Ok(()),
         }
     }
@@ -239,15 +239,15 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn law<T: crate::model::law::Quantity>(
+    fn distribution<T: crate::model::distribution::Quantity>(
         &self,
-        law: &Law<T>,
+        distribution: &Distribution<T>,
         key: &str,
     ) -> Result<(), ScenarioError> {
         let at = self.table.get(key).unwrap_or_else(|| self.table.clone());
         match self.count {
-            Some(count) => law.check_count(count, &at),
-            None => law.check_unlisted(&at),
+            Some(count) => distribution.check_count(count, &at),
+            None => distribution.check_unlisted(&at),
         }
     }
 }
@@ -345,29 +345,33 @@ impl Part<FlowGroup> for StackKeys {
 /// The form of `packet`: within it `p` is an Ethernet packet.
 struct PacketSize;
 
-impl Form<Law<Bytes>> for PacketSize {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<Bytes>, ScenarioError> {
+impl Form<Distribution<Bytes>> for PacketSize {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<Bytes>, ScenarioError> {
         let ethernet = Context {
             payload: ETHERNET,
             ..*context
         };
-        let law: Law<Bytes> = EachFlow.read(at, &ethernet)?;
+        let distribution: Distribution<Bytes> = EachFlow.read(at, &ethernet)?;
         let smallest = context.header.get() + 1;
-        if law.infimum() < smallest as f64 || law.supremum() > 65535.0 {
+        if distribution.infimum() < smallest as f64 || distribution.supremum() > 65535.0 {
             return Err(at.error(format!("sizes from {smallest}B to 65535B")));
         }
-        Ok(law)
+        Ok(distribution)
     }
 
-    fn write(&self, law: &Law<Bytes>, context: &Context<'_>) -> Option<Value> {
-        EachFlow.write(law, context)
+    fn write(&self, distribution: &Distribution<Bytes>, context: &Context<'_>) -> Option<Value> {
+        EachFlow.write(distribution, context)
     }
 
     fn grammar(&self) -> Grammar {
-        let law = Form::<Law<Bytes>>::grammar(&EachFlow);
+        let distribution = Form::<Distribution<Bytes>>::grammar(&EachFlow);
         Grammar {
             allowed: "a law of sizes from above `header` to 65535B".into(),
-            ..law
+            ..distribution
         }
     }
 }
@@ -376,39 +380,43 @@ impl Form<Law<Bytes>> for PacketSize {
 /// groups may have none, which is zero.
 struct RoundTrip;
 
-impl Form<Law<Time>> for RoundTrip {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<Time>, ScenarioError> {
+impl Form<Distribution<Time>> for RoundTrip {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<Time>, ScenarioError> {
         let common = at.get("common");
         if common.is_some() {
             at.only(&["common"])?;
         }
         let law_at = common.as_ref().unwrap_or(at);
-        let law: Law<Time> = if common.is_some() {
+        let distribution: Distribution<Time> = if common.is_some() {
             Drawn.read(law_at, context)?
         } else {
             EachFlow.read(law_at, context)?
         };
-        let (low, high) = (law.infimum(), law.supremum());
+        let (low, high) = (distribution.infimum(), distribution.supremum());
         let bounded = high <= 1000.0 || high.is_infinite();
         if bounded && (low > 0.0 || high.is_infinite()) {
-            Ok(law)
+            Ok(distribution)
         } else {
             Err(law_at.error("round-trip times above 0s and at most 1000s"))
         }
     }
 
-    fn write(&self, law: &Law<Time>, context: &Context<'_>) -> Option<Value> {
-        if *law == Law::Value(Time::ZERO) {
+    fn write(&self, distribution: &Distribution<Time>, context: &Context<'_>) -> Option<Value> {
+        if *distribution == Distribution::Value(Time::ZERO) {
             return None;
         }
-        EachFlow.write(law, context)
+        EachFlow.write(distribution, context)
     }
 
     fn grammar(&self) -> Grammar {
-        let law = Form::<Law<Time>>::grammar(&EachFlow);
+        let distribution = Form::<Distribution<Time>>::grammar(&EachFlow);
         Grammar {
             allowed: "a law of times above 0s and at most 1000s, or { common = law }".into(),
-            ..law
+            ..distribution
         }
     }
 }

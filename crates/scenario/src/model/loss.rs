@@ -80,7 +80,9 @@ impl MediumLoss {
     /// assert_eq!(MediumLoss { random: 0.01, ..MediumLoss::NONE }.rate(), 0.01);
     /// ```
     pub fn rate(&self) -> f64 {
-        let bursts = self.gilbert_elliott.map_or(0.0, |law| law.loss_rate());
+        let bursts = self
+            .gilbert_elliott
+            .map_or(0.0, |distribution| distribution.loss_rate());
         self.random + (1.0 - self.random) * bursts
     }
 }

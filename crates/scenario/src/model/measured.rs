@@ -102,8 +102,10 @@ mod tests {
             ("data_mining", 12.0e6, 13.5e6),
             ("hadoop", 0.11e6, 0.13e6),
         ] {
-            let law = MEASURED.iter().find(|law| law.name == name);
-            let points = law.map(Measured::points).unwrap_or_default();
+            let distribution = MEASURED
+                .iter()
+                .find(|distribution| distribution.name == name);
+            let points = distribution.map(Measured::points).unwrap_or_default();
             let area = |pair: &[(Bytes, f64)]| {
                 let (a, b) = (pair[0], pair[1]);
                 (b.1 - a.1) * (a.0.get() + b.0.get()) as f64 / 2.0
@@ -115,8 +117,8 @@ mod tests {
 
     #[test]
     fn values_and_probabilities_rise_to_one() {
-        for law in MEASURED {
-            let points = law.points();
+        for distribution in MEASURED {
+            let points = distribution.points();
             assert!(points.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
             assert_eq!(points.last().map(|point| point.1), Some(1.0));
         }

@@ -5,8 +5,8 @@ use forebay_random::{Purpose, Seed, Stream};
 use forebay_units::Time;
 use serde_json::{Value, json};
 
-use crate::model::law::Law;
-use crate::model::law::form::Drawn;
+use crate::model::distribution::Distribution;
+use crate::model::distribution::form::Drawn;
 use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, Switch, Unit};
 use crate::text::grammar::Grammar;
@@ -21,9 +21,9 @@ keys! {
         /// When each begins and how long it lasts; or `between` and `lasting`.
         times: Vec<(Time, Time)> = Vec::new(), key(OutageTimes);
         /// From the end of one, or the beginning of the run, to the next.
-        between: Option<Law<Time>> = None, key(Maybe(Drawn));
+        between: Option<Distribution<Time>> = None, key(Maybe(Drawn));
         /// How long each lasts.
-        lasting: Option<Law<Time>> = None, key(Maybe(Drawn));
+        lasting: Option<Distribution<Time>> = None, key(Maybe(Drawn));
         /// Whether what waits is dropped when one begins.
         flush: bool = false, key(Switch);
     }
@@ -107,7 +107,11 @@ impl Form<Outages> for OutagesForm {
             let found = "neither one nor the other";
             return Err(at.error_found(found, "either `times`, or `between` and `lasting`"));
         }
-        let above_zero = |law: &Option<Law<Time>>| law.as_ref().is_none_or(|law| law.mean() > 0.0);
+        let above_zero = |distribution: &Option<Distribution<Time>>| {
+            distribution
+                .as_ref()
+                .is_none_or(|distribution| distribution.mean() > 0.0)
+        };
         if !above_zero(&outages.between) || !above_zero(&outages.lasting) {
             return Err(at.error_found("a time of zero", "times above 0s on average"));
         }

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
+use crate::model::distribution::form::distributions;
 use crate::model::flows::FlowGroup;
-use crate::model::law::form::laws;
 use crate::model::link::{Link, Memory};
 use crate::model::metric::Metric;
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::keys::Section;
 
-/// The tables of scenario files with their keys, and the laws, as the section `law`. The keys within
+/// The tables of scenario files with their keys, and the laws, as the section `distribution`. The keys within
 /// a key's values are its [`KeyText::keys`]: the way to `flows.workload.closed_loop.users` goes
 /// through four of these.
 pub fn sections() -> Vec<KeyText> {
@@ -39,7 +39,7 @@ pub fn sections() -> Vec<KeyText> {
             "law",
             "How a quantity varies, wherever one may: a value, a list with one value per flow, or a table with one \
                 law and perhaps `jitter`, a law whose draws are added.",
-            laws(),
+            distributions(),
         ),
         section(
             "run",

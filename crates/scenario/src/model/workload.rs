@@ -8,9 +8,9 @@
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
+use crate::model::distribution::Distribution;
+use crate::model::distribution::form::{Drawn, EachFlow};
 use crate::model::flow_count::{FlowCount, Flows};
-use crate::model::law::Law;
-use crate::model::law::form::{Drawn, EachFlow};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Any, Number, Within};
 use crate::text::grammar::{Grammar, KeyText};
@@ -114,43 +114,43 @@ workloads! {
         /// One transfer each.
         "finite" = Finite {
             /// Payload of a transfer.
-            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"100kB\"", EachFlow);
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", EachFlow);
         }
         /// Users that transfer, think, and transfer again.
         "closed_loop" = ClosedLoop {
             /// Number of users.
             users: u64 = 1, required("100", Users);
             /// Time between the end of a transfer and the next.
-            think: Law<Time> = Law::Value(Time::ZERO), required("{ exponential = \"5s\" }", Drawn);
+            think: Distribution<Time> = Distribution::Value(Time::ZERO), required("{ exponential = \"5s\" }", Drawn);
             /// Payload of a transfer.
-            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
         /// Each flow asks for a transfer again and again over one connection, as a player asks for
         /// the segments of a video. The first comes at `start`.
         "periodic" = Periodic {
             /// Time from the beginning of a transfer to that of the next, which waits for the end of
             /// the one before: a late one begins as soon as that is complete, and none is caught up.
-            every: Law<Time> = Law::Value(Time::ZERO), required("\"2s\"", Drawn);
+            every: Distribution<Time> = Distribution::Value(Time::ZERO), required("\"2s\"", Drawn);
             /// Payload of a transfer.
-            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"1MB\"", Drawn);
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"1MB\"", Drawn);
         }
         /// Transfers that arrive whatever happens.
         "open_loop" = OpenLoop {
             /// Time between arrivals.
-            interarrival: Law<Time> = Law::Value(Time::ZERO), read_by(Arrivals);
+            interarrival: Distribution<Time> = Distribution::Value(Time::ZERO), read_by(Arrivals);
             /// Payload of a transfer.
-            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
         /// One requester asks all servers at once, waits for the last response, pauses, and asks again.
         "incast" = Incast {
             /// Number of servers.
             servers: u64 = 1, required("40", Users);
             /// Time between the last response and the next request.
-            pause: Law<Time> = Law::Value(Time::ZERO), required("\"10ms\"", Drawn);
+            pause: Distribution<Time> = Distribution::Value(Time::ZERO), required("\"10ms\"", Drawn);
             /// How long after the request a server begins to respond.
-            delay: Law<Time> = Law::Value(Time::ZERO), always(Drawn);
+            delay: Distribution<Time> = Distribution::Value(Time::ZERO), always(Drawn);
             /// Payload of a response.
-            size: Law<Bytes> = Law::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
         /// Always something, as fast as an application writes it: whole packets at equal distances.
         "app_limited" = ApplicationLimited {
@@ -172,9 +172,9 @@ workloads! {
             /// Rate of one flow while on.
             peak: Rate = NO_RATE, required("\"1Mbps\"", SOME_RATE);
             /// Lengths of the on periods.
-            on: Law<Time> = Law::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
+            on: Distribution<Time> = Distribution::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
             /// Lengths of the off periods.
-            off: Law<Time> = Law::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
+            off: Distribution<Time> = Distribution::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
         }
     }
 }
@@ -258,8 +258,8 @@ fn read_speech(body: &Cursor<'_>, context: &Context<'_>) -> Result<Workload, Sce
     }
     Ok(Workload::OnOff {
         peak: Rate::from_bits_per_second(peak.round() as u64),
-        on: Law::Exponential(time(&TALK, 352)?),
-        off: Law::Exponential(time(&SILENCE, 650)?),
+        on: Distribution::Exponential(time(&TALK, 352)?),
+        off: Distribution::Exponential(time(&SILENCE, 650)?),
     })
 }
 
@@ -398,17 +398,17 @@ impl Arrivals {
         Self::NAMES.into()
     }
 
-    fn read(body: &Cursor<'_>, context: &Context<'_>) -> Result<Law<Time>, ScenarioError> {
-        let size: Law<Bytes> = Drawn.read(&body.require("size", "\"100kB\"")?, context)?;
+    fn read(body: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<Time>, ScenarioError> {
+        let size: Distribution<Bytes> = Drawn.read(&body.require("size", "\"100kB\"")?, context)?;
         let offered = match Self::NAMES.map(|key| body.get(key)) {
             [Some(load), None, None] => {
                 LOAD.read(&load, context)? * context.rate.as_bits_per_second() as f64
             }
             [None, Some(rate), None] => rate.unit::<Rate>()?.as_bits_per_second() as f64,
-            [None, None, Some(law)] => {
-                let interarrival: Law<Time> = Drawn.read(&law, context)?;
+            [None, None, Some(distribution)] => {
+                let interarrival: Distribution<Time> = Drawn.read(&distribution, context)?;
                 if interarrival.mean() < 1e-9 {
-                    return Err(law.error("a mean of at least 1ns"));
+                    return Err(distribution.error("a mean of at least 1ns"));
                 }
                 return Ok(interarrival);
             }
@@ -417,14 +417,14 @@ impl Arrivals {
         let packets = size.mean_units(context.payload.get().max(1) as f64);
         let mean = packets * context.packet.get() as f64 * 8.0 / offered;
         if (1e-9..1e9).contains(&mean) {
-            Ok(Law::Exponential(Time::from_secs_f64(mean)))
+            Ok(Distribution::Exponential(Time::from_secs_f64(mean)))
         } else {
             Err(body
                 .error("a load and sizes that give a mean time between arrivals from 1ns to 1e9s"))
         }
     }
 
-    fn write(interarrival: &Law<Time>, context: &Context<'_>) -> Value {
+    fn write(interarrival: &Distribution<Time>, context: &Context<'_>) -> Value {
         Drawn.write(interarrival, context).unwrap_or_default()
     }
 
@@ -445,7 +445,7 @@ impl Arrivals {
             KeyText::of(
                 "interarrival",
                 "Time between arrivals.",
-                Form::<Law<Time>>::grammar(&Drawn),
+                Form::<Distribution<Time>>::grammar(&Drawn),
             ),
         ]
     }
@@ -467,7 +467,7 @@ impl Workload {
     /// The key of a period of infinite mean, where there is one: no instant lies at random in it, and
     /// there is no steady state.
     pub(crate) fn endless_period(&self) -> Option<&'static str> {
-        let endless = |law: &Law<Time>| law.mean().is_infinite();
+        let endless = |distribution: &Distribution<Time>| distribution.mean().is_infinite();
         match self {
             Self::OnOff { on, .. } if endless(on) => Some("on"),
             Self::OnOff { off, .. } if endless(off) => Some("off"),

@@ -1,8 +1,8 @@
 //! The meaning of a scenario's values, each computed in another way than in the code.
 use forebay_random::{Purpose, Stream};
 use forebay_scenario::{
-    Bin, BufferLimit, Distribution, FlowGroup, Format, Law, Quantity, Recovery, Scenario,
-    ScenarioError, Seed, Segment, Stack,
+    Bin, BufferLimit, Distribution, FlowGroup, Format, MeasuredDistribution, Quantity, Recovery,
+    Scenario, ScenarioError, Seed, Segment, Stack,
 };
 use forebay_units::{Bytes, Time};
 
@@ -23,7 +23,7 @@ fn group(flows: &str) -> FlowGroup {
 /// Laws that are given by their mean have it: of starts to a picosecond's share, of sizes to a byte.
 #[test]
 fn a_law_of_a_mean_has_it() {
-    for law in [
+    for distribution in [
         "{ exponential = \"MEAN\" }",
         "{ pareto = { shape = 1.5, mean = \"MEAN\" } }",
         "{ pareto = { shape = 7, mean = \"MEAN\" } }",
@@ -34,27 +34,28 @@ fn a_law_of_a_mean_has_it() {
         "{ uniform = [\"0MEAN\", \"2MEAN\"] }",
     ] {
         let written = |mean: &str, most: &str| {
-            law.replace("0MEAN", "0s")
+            distribution
+                .replace("0MEAN", "0s")
                 .replace("2MEAN", most)
                 .replace("MEAN", mean)
         };
         let start = group(&format!("start = {}", written("3s", "6s"))).start;
         assert!(
             (start.mean() / 3.0 - 1.0).abs() < 1e-9,
-            "{law} {}",
+            "{distribution} {}",
             start.mean()
         );
-        if !law.contains("uniform") {
+        if !distribution.contains("uniform") {
             let size = group(&format!(
                 "workload = {{ finite = {{ size = {} }} }}",
                 written("9MB", "")
             ));
             let forebay_scenario::Workload::Finite { size } = &size.workload else {
-                panic!("{law}");
+                panic!("{distribution}");
             };
             assert!(
                 (size.mean() / 9e6 - 1.0).abs() < 1e-4,
-                "{law} {}",
+                "{distribution} {}",
                 size.mean()
             );
         }
@@ -105,14 +106,14 @@ fn lists_fit_the_number_of_flows() {
 /// Numbers of flows that are drawn have their law's mean, and lie where it says.
 #[test]
 fn numbers_of_flows_follow_their_law() {
-    for (law, mean, low, high) in [
+    for (distribution, mean, low, high) in [
         ("{ uniform = [2, 8] }", 5.0, 2, 8),
         ("{ choice = [1, 4, 10] }", 5.0, 1, 10),
         ("{ poisson = 5 }", 5.0, 1, 40),
     ] {
-        let scenario = read("", &format!("count = {law}")).unwrap();
-        assert!(scenario.uncertain(), "{law}");
-        assert_eq!(scenario.flows()[0].count, 5, "{law}");
+        let scenario = read("", &format!("count = {distribution}")).unwrap();
+        assert!(scenario.uncertain(), "{distribution}");
+        assert_eq!(scenario.flows()[0].count, 5, "{distribution}");
         let counts: Vec<u64> = (0..600)
             .map(|replication| {
                 scenario
@@ -125,16 +126,19 @@ fn numbers_of_flows_follow_their_law() {
             })
             .collect();
         let found = counts.iter().sum::<u64>() as f64 / 600.0;
-        assert!((found - mean).abs() < 0.7, "{law} {found}");
+        assert!((found - mean).abs() < 0.7, "{distribution} {found}");
         assert!(
             counts.iter().all(|count| (low..=high).contains(count)),
-            "{law}"
+            "{distribution}"
         );
-        if !law.contains("poisson") {
-            assert!(counts.contains(&low) && counts.contains(&high), "{law}");
+        if !distribution.contains("poisson") {
+            assert!(
+                counts.contains(&low) && counts.contains(&high),
+                "{distribution}"
+            );
         }
         let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "again", &[]);
-        assert!(again.as_ref() == Ok(&scenario), "{law}");
+        assert!(again.as_ref() == Ok(&scenario), "{distribution}");
     }
     assert!(!read("", "count = 5").unwrap().uncertain());
     for wrong in [
@@ -258,9 +262,9 @@ fn a_payload_is_a_packet_without_its_header() {
 /// A jitter is added to times and to sizes; for a plain value it is the largest addition.
 #[test]
 fn jitter_is_added() {
-    let sizes = Law::Jitter {
-        base: Box::new(Law::Value(Bytes::new(10_000))),
-        jitter: Box::new(Law::Uniform(Bytes::new(0), Bytes::new(5000))),
+    let sizes = Distribution::Jitter {
+        base: Box::new(Distribution::Value(Bytes::new(10_000))),
+        jitter: Box::new(Distribution::Uniform(Bytes::new(0), Bytes::new(5000))),
     };
     let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
     let draws: Vec<f64> = (0..4000)
@@ -287,10 +291,10 @@ fn jitter_is_added() {
 #[test]
 fn equally_spaced_flows_begin_and_end_where_they_should() {
     let ends = (Time::from_millis(7), Time::from_picos(100_000_000_001));
-    let law = Law::Linspace(ends.0, ends.1);
+    let distribution = Distribution::Linspace(ends.0, ends.1);
     let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
     for count in [2_u64, 3, 10, 1001] {
-        let mut at = |index| law.draw(index, count, &mut stream);
+        let mut at = |index| distribution.draw(index, count, &mut stream);
         assert_eq!((at(0), at(count - 1)), ends, "{count}");
         let step = (ends.1 - ends.0).to_real() / (count - 1) as f64;
         for index in 1..count {
@@ -298,14 +302,18 @@ fn equally_spaced_flows_begin_and_end_where_they_should() {
             assert!((found - step).abs() < 2e-12, "{count} {index}");
         }
     }
-    assert_eq!(law.draw(0, 1, &mut stream), ends.0);
+    assert_eq!(distribution.draw(0, 1, &mut stream), ends.0);
     // Also where a picosecond is less than the last bit of the seconds.
     let late = Time::from_picos(1_000_000_000_000_000_001);
     for count in [2, 3, 7] {
-        let law = Law::Linspace(ends.0, late);
-        assert_eq!(law.draw(count - 1, count, &mut stream), late, "{count}");
+        let distribution = Distribution::Linspace(ends.0, late);
+        assert_eq!(
+            distribution.draw(count - 1, count, &mut stream),
+            late,
+            "{count}"
+        );
     }
-    let list = Law::List(vec![ends.0, ends.1, Time::ZERO]);
+    let list = Distribution::List(vec![ends.0, ends.1, Time::ZERO]);
     for (index, expected) in [
         (0, ends.0),
         (1, ends.1),
@@ -474,7 +482,7 @@ fn packets_of_a_class_are_those_of_its_groups() {
 /// the last.
 #[test]
 fn parts_of_a_mixture_are_drawn_by_their_weights() {
-    let value = |seconds| Law::Value(Time::from_secs(seconds));
+    let value = |seconds| Distribution::Value(Time::from_secs(seconds));
     let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
     for weights in [
         vec![0.2, 0.3, 0.5],
@@ -486,8 +494,10 @@ fn parts_of_a_mixture_are_drawn_by_their_weights() {
             .iter()
             .zip(1..)
             .map(|(weight, seconds)| (*weight, value(seconds)));
-        let law = Law::Mixture(parts.collect());
-        let draws: Vec<Time> = (0..8000).map(|_| law.draw(0, 1, &mut stream)).collect();
+        let distribution = Distribution::Mixture(parts.collect());
+        let draws: Vec<Time> = (0..8000)
+            .map(|_| distribution.draw(0, 1, &mut stream))
+            .collect();
         for (at, weight) in weights.iter().enumerate() {
             let rest = if at + 1 == weights.len() {
                 1.0 - weights.iter().sum::<f64>()
@@ -502,14 +512,14 @@ fn parts_of_a_mixture_are_drawn_by_their_weights() {
             );
         }
     }
-    let nothing = Law::Uniform(Time::from_millis(20), Time::from_millis(20));
+    let nothing = Distribution::Uniform(Time::from_millis(20), Time::from_millis(20));
     assert_eq!(nothing.mean_inverse(1), 50.0);
 }
 
 /// Two runs counted together give the same counts as one run with all of it.
 #[test]
 fn distributions_are_merged_bin_by_bin() {
-    let of = |counts: &[(u32, u64)]| Distribution {
+    let of = |counts: &[(u32, u64)]| MeasuredDistribution {
         bins: counts
             .iter()
             .map(|(low, count)| Bin {
@@ -534,19 +544,19 @@ fn distributions_are_merged_bin_by_bin() {
 
 #[test]
 fn a_pareto_law_has_a_minimum_above_zero_and_a_maximum_above_that() {
-    let refused = |law: &str| {
+    let refused = |distribution: &str| {
         let workload = "workload = { closed_loop = { users = 1, think = \"1s\", size = LAW } }";
-        read("", &workload.replace("LAW", law)).is_err()
+        read("", &workload.replace("LAW", distribution)).is_err()
     };
-    let law = |minimum: &str, more: &str| {
+    let distribution = |minimum: &str, more: &str| {
         format!("{{ pareto = {{ shape = 1.5, minimum = \"{minimum}\"{more} }} }}")
     };
-    assert!(!refused(&law("1kB", "")));
-    assert!(!refused(&law("1kB", ", maximum = \"2kB\"")));
-    assert!(refused(&law("0B", "")));
-    assert!(refused(&law("0B", ", maximum = \"2kB\"")));
-    assert!(refused(&law("2kB", ", maximum = \"2kB\"")));
-    assert!(refused(&law("2kB", ", maximum = \"1kB\"")));
+    assert!(!refused(&distribution("1kB", "")));
+    assert!(!refused(&distribution("1kB", ", maximum = \"2kB\"")));
+    assert!(refused(&distribution("0B", "")));
+    assert!(refused(&distribution("0B", ", maximum = \"2kB\"")));
+    assert!(refused(&distribution("2kB", ", maximum = \"2kB\"")));
+    assert!(refused(&distribution("2kB", ", maximum = \"1kB\"")));
 }
 
 #[test]

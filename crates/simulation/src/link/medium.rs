@@ -8,7 +8,7 @@ use forebay_units::Time;
 /// The medium behind one link.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
-    law: MediumLoss,
+    distribution: MediumLoss,
     /// How the delay changes, where it does, and the shortest.
     delays: Option<(Delays, Time)>,
     /// When the last packet arrives behind it.
@@ -36,11 +36,13 @@ impl Medium {
         if !Self::any(link) {
             return None;
         }
-        let law = link.loss;
+        let distribution = link.loss;
         let mut draws = Stream::new(seed, number as u64, Purpose::Medium);
-        let share = law.gilbert_elliott.map_or(0.0, |law| law.bad_share());
+        let share = distribution
+            .gilbert_elliott
+            .map_or(0.0, |distribution| distribution.bad_share());
         Some(Self {
-            law,
+            distribution,
             delays: link.delays.clone().map(|delays| (delays, link.delay)),
             last: Time::ZERO,
             bad: draws.uniform() < share,
@@ -69,12 +71,14 @@ impl Medium {
     /// whether it is lost. No packet after the end of the run is lost: where departures are known
     /// at arrival, the packet is seen before.
     pub(crate) fn loses(&mut self, arrival: Time, departure: Time) -> bool {
-        if departure > self.end || self.law.rate() <= 0.0 {
+        if departure > self.end || self.distribution.rate() <= 0.0 {
             return false;
         }
-        let at_random = self.law.random > 0.0 && self.draws.uniform() < self.law.random;
-        let law = self.law.gilbert_elliott;
-        let lost = law.is_some_and(|law| self.loses_in_bursts(law)) || at_random;
+        let at_random =
+            self.distribution.random > 0.0 && self.draws.uniform() < self.distribution.random;
+        let distribution = self.distribution.gilbert_elliott;
+        let lost = distribution.is_some_and(|distribution| self.loses_in_bursts(distribution))
+            || at_random;
         let counts = self.counts(arrival);
         self.carried += u64::from(counts);
         self.lost += u64::from(counts && lost);
@@ -82,11 +86,11 @@ impl Medium {
     }
 
     /// The state before the packet decides whether it is lost; then the medium may change.
-    fn loses_in_bursts(&mut self, law: GilbertElliott) -> bool {
+    fn loses_in_bursts(&mut self, distribution: GilbertElliott) -> bool {
         let (loses, turns) = if self.bad {
-            (law.bad, law.to_good)
+            (distribution.bad, distribution.to_good)
         } else {
-            (law.good, law.to_bad)
+            (distribution.good, distribution.to_bad)
         };
         self.bad ^= self.draws.uniform() < turns;
         self.draws.uniform() < loses
@@ -127,9 +131,9 @@ mod tests {
         scenario.expect("a scenario").target().clone()
     }
 
-    fn behind(law: MediumLoss, number: usize, seed: Seed) -> Option<Medium> {
+    fn behind(distribution: MediumLoss, number: usize, seed: Seed) -> Option<Medium> {
         let link = Link {
-            loss: law,
+            loss: distribution,
             ..link("")
         };
         Medium::new(&link, number, END, seed)
@@ -155,8 +159,8 @@ mod tests {
         }
     }
 
-    fn losses(law: MediumLoss, packets: usize) -> Vec<bool> {
-        let mut medium = behind(law, 0, SEED).unwrap();
+    fn losses(distribution: MediumLoss, packets: usize) -> Vec<bool> {
+        let mut medium = behind(distribution, 0, SEED).unwrap();
         (0..packets)
             .map(|_| medium.loses(Time::ZERO, Time::ZERO))
             .collect()
@@ -171,11 +175,11 @@ mod tests {
 
     #[test]
     fn packets_are_lost_one_by_one_at_random() {
-        let law = MediumLoss {
+        let distribution = MediumLoss {
             random: 0.02,
             ..MediumLoss::NONE
         };
-        let lost = losses(law, 400_000);
+        let lost = losses(distribution, 400_000);
         let (found, n) = share(lost.iter().copied());
         assert!(
             (found - 0.02).abs() < 4.0 * (0.02 * 0.98 / n).sqrt(),
@@ -194,7 +198,7 @@ mod tests {
     #[test]
     fn bursts_are_as_long_and_as_frequent_as_in_closed_form() {
         for (to_bad, to_good) in [(0.01, 0.25), (0.002, 0.05), (0.2, 1.0)] {
-            let law = MediumLoss {
+            let distribution = MediumLoss {
                 gilbert_elliott: Some(GilbertElliott {
                     to_bad,
                     to_good,
@@ -203,11 +207,11 @@ mod tests {
                 }),
                 ..MediumLoss::NONE
             };
-            let lost = losses(law, 2_000_000);
+            let lost = losses(distribution, 2_000_000);
             let (found, n) = share(lost.iter().copied());
             // Packets of one burst are not independent: its length scales the variance.
-            let error = (law.rate() * 2.0 / to_good / n).sqrt();
-            assert!((found - law.rate()).abs() < 4.0 * error, "{found}");
+            let error = (distribution.rate() * 2.0 / to_good / n).sqrt();
+            assert!((found - distribution.rate()).abs() < 4.0 * error, "{found}");
             let ends = lost.windows(2).filter(|pair| pair[0]).map(|pair| !pair[1]);
             let (found, n) = share(ends);
             let error = (to_good * (1.0 - to_good) / n).sqrt();
@@ -218,7 +222,7 @@ mod tests {
     /// Elliott 1963: either state loses by its own probability.
     #[test]
     fn both_states_may_lose_and_random_losses_come_beside() {
-        let law = MediumLoss {
+        let distribution = MediumLoss {
             random: 0.05,
             gilbert_elliott: Some(GilbertElliott {
                 to_bad: 0.1,
@@ -228,14 +232,14 @@ mod tests {
             }),
         };
         let bursts = 0.25 * 0.6 + 0.75 * 0.02;
-        assert!((law.rate() - (0.05 + 0.95 * bursts)).abs() < 1e-12);
-        let (found, n) = share(losses(law, 1_000_000).into_iter());
+        assert!((distribution.rate() - (0.05 + 0.95 * bursts)).abs() < 1e-12);
+        let (found, n) = share(losses(distribution, 1_000_000).into_iter());
         assert!(
-            (found - law.rate()).abs() < 8.0 * (law.rate() / n).sqrt(),
+            (found - distribution.rate()).abs() < 8.0 * (distribution.rate() / n).sqrt(),
             "{found}"
         );
         // Two in a row: P(bad, bad) = 0.25 x 0.7, P(bad, good) = 0.25 x 0.3 = P(good, bad), the rest good.
-        let lost = losses(law, 1_000_000);
+        let lost = losses(distribution, 1_000_000);
         let pairs = lost.windows(2).map(|pair| pair[0] && pair[1]);
         let of = |loses: f64| 0.05 + 0.95 * loses;
         let (bad, good) = (of(0.6), of(0.02));
@@ -249,11 +253,11 @@ mod tests {
 
     #[test]
     fn what_came_before_the_restart_does_not_count() {
-        let law = MediumLoss {
+        let distribution = MediumLoss {
             random: 1.0,
             ..MediumLoss::NONE
         };
-        let mut medium = behind(law, 0, SEED).unwrap();
+        let mut medium = behind(distribution, 0, SEED).unwrap();
         assert_eq!(medium.loss_rate(), None);
         assert!(medium.loses(Time::ZERO, Time::ZERO));
         assert_eq!(medium.loss_rate(), Some(1.0));
@@ -271,12 +275,12 @@ mod tests {
     #[test]
     fn links_and_replications_draw_apart_and_nothing_is_nothing() {
         assert!(behind(MediumLoss::NONE, 0, SEED).is_none());
-        let law = MediumLoss {
+        let distribution = MediumLoss {
             random: 0.5,
             ..MediumLoss::NONE
         };
         let draws = |number, seed| -> Vec<bool> {
-            let mut medium = behind(law, number, seed).unwrap();
+            let mut medium = behind(distribution, number, seed).unwrap();
             (0..64)
                 .map(|_| medium.loses(Time::ZERO, Time::ZERO))
                 .collect()

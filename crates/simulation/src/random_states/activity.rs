@@ -2,7 +2,7 @@
 //! from. `groups` adds up on times, and `overload` adds up the rates of sources that are on together.
 
 use forebay_random::{Purpose, Seed};
-use forebay_scenario::{FlowGroup, Law};
+use forebay_scenario::{Distribution, FlowGroup};
 use forebay_units::Time;
 
 use super::state::MOST_PERIODS;
@@ -18,11 +18,11 @@ pub(crate) fn flows(spec: &FlowGroup, number: u64, seed: Seed) -> (u64, Sampling
 /// The instants at which flow `index` of `count` starts and stops.
 pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Sampling) -> (Time, Time) {
     // Most groups state both.
-    if let (Law::Value(start), None) = (&spec.start, &spec.stop) {
+    if let (Distribution::Value(start), None) = (&spec.start, &spec.stop) {
         return (*start, Time::MAX);
     }
     let mut stream = draws.stream(index, Purpose::Start);
-    let mut draw = |law: &Law<Time>| law.draw(index, count, &mut stream);
+    let mut draw = |distribution: &Distribution<Time>| distribution.draw(index, count, &mut stream);
     // The start of flows that are active when the run begins is zero, and nothing is drawn.
     let start = draw(&spec.start);
     (start, spec.stop.as_ref().map_or(Time::MAX, draw))

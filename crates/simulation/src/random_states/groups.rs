@@ -2,7 +2,7 @@
 //! from the streams that the simulation draws from, in the same order.
 
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{FlowCount, FlowGroup, Law, Quantity, RunPlan, Scenario, Workload};
+use forebay_scenario::{Distribution, FlowCount, FlowGroup, Quantity, RunPlan, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use super::activity;
@@ -114,9 +114,14 @@ impl<'a> Group<'a> {
 
     /// The mean over the flows of what each draws once, if there are few flows and the distribution has rare
     /// values.
-    fn draw<T: Quantity>(&self, key: &str, law: &'a Law<T>, purpose: Purpose) -> Option<Found<'a>> {
-        let share = rarest(law)?;
-        if self.spec.count > FEW_FLOWS || is_constant(law) {
+    fn draw<T: Quantity>(
+        &self,
+        key: &str,
+        distribution: &'a Distribution<T>,
+        purpose: Purpose,
+    ) -> Option<Found<'a>> {
+        let share = rarest(distribution)?;
+        if self.spec.count > FEW_FLOWS || is_constant(distribution) {
             return None;
         }
         let subject = match purpose {
@@ -130,7 +135,7 @@ impl<'a> Group<'a> {
         let group = *self;
         Some(found.sampled(move |seed| {
             let (count, draws) = group.flows(seed);
-            let draw = |index| law.draw(index, count, &mut draws.stream(index, purpose));
+            let draw = |index| distribution.draw(index, count, &mut draws.stream(index, purpose));
             (0..count).map(|index| draw(index).to_real()).sum::<f64>() / count as f64
         }))
     }
@@ -178,10 +183,10 @@ impl<'a> Group<'a> {
     fn rare_value<T: Quantity>(
         &self,
         kind: StateKind,
-        (key, law): (&str, &Law<T>),
+        (key, distribution): (&str, &Distribution<T>),
         cycle_s: f64,
     ) -> Option<Found<'a>> {
-        let share = rarest(law)?;
+        let share = rarest(distribution)?;
         let workload = kind.word();
         let key = self.key(&format!("workload.{workload}.{key}"));
         let rarer = Rarer::of_flows(self.spec.count, cycle_s * share, cycle_s / share);
@@ -205,12 +210,12 @@ impl<'a> Group<'a> {
     fn starts_are_known(&self) -> bool {
         let stated = matches!(
             self.spec.start,
-            Law::Value(_) | Law::List(_) | Law::Linspace(..)
+            Distribution::Value(_) | Distribution::List(_) | Distribution::Linspace(..)
         );
         stated && !self.spec.under_way
     }
 
-    fn on_off(&self, on: &'a Law<Time>, off: &'a Law<Time>) -> Option<Found<'a>> {
+    fn on_off(&self, on: &'a Distribution<Time>, off: &'a Distribution<Time>) -> Option<Found<'a>> {
         let (on_s, off_s) = (on.mean(), off.mean());
         if on_s <= 0.0 || off_s <= 0.0 {
             return None;
@@ -257,7 +262,11 @@ impl<'a> Group<'a> {
     }
 
     /// Transfers that come so rarely that a run measures less than a cycle of each flow.
-    fn periodic(&self, every: &'a Law<Time>, size: &'a Law<Bytes>) -> Option<Found<'a>> {
+    fn periodic(
+        &self,
+        every: &'a Distribution<Time>,
+        size: &'a Distribution<Bytes>,
+    ) -> Option<Found<'a>> {
         let rarer = Rarer::of_flows(self.spec.count, self.least_time(size), every.mean());
         if every.mean() <= self.run.measure.as_secs_f64() || !self.is_rare(rarer.cycle_s) {
             return None;
@@ -284,7 +293,7 @@ impl<'a> Group<'a> {
         &self,
         (index, count): (u64, u64),
         draws: &Sampling,
-        (every, window): (&Law<Time>, Window),
+        (every, window): (&Distribution<Time>, Window),
     ) -> f64 {
         let (start, stop) = activity::life(self.spec, (index, count), draws);
         let mut at = if self.spec.under_way {
@@ -305,7 +314,11 @@ impl<'a> Group<'a> {
         due
     }
 
-    fn open_loop(&self, interarrival: &'a Law<Time>, size: &'a Law<Bytes>) -> Option<Found<'a>> {
+    fn open_loop(
+        &self,
+        interarrival: &'a Distribution<Time>,
+        size: &'a Distribution<Bytes>,
+    ) -> Option<Found<'a>> {
         let rarer = Rarer::of_flows(1, self.least_time(size), interarrival.mean());
         let names = (self.key("workload.open_loop"), self.phrase("A transfer"));
         if is_constant(interarrival) && is_constant(size) && self.starts_are_known() {
@@ -337,7 +350,7 @@ impl<'a> Group<'a> {
     }
 
     /// Seconds that a transfer takes at least on average: at the highest rate of the slowest link of the path.
-    fn least_time(&self, size: &Law<Bytes>) -> f64 {
+    fn least_time(&self, size: &Distribution<Bytes>) -> f64 {
         let links = self.spec.path.iter().map(|&at| &self.scenario.links()[at]);
         let rates = links.map(|link| link.highest_rate().as_bytes_per_second());
         let rate = rates.reduce(f64::min).unwrap_or(f64::INFINITY);
@@ -363,11 +376,11 @@ impl<'a> Group<'a> {
 }
 
 /// The last of the times that a distribution states, or the earliest of those that it draws.
-fn latest(law: &Law<Time>) -> Option<Time> {
-    match law {
-        Law::Value(at) => Some(*at),
-        Law::List(times) => times.iter().max().copied(),
-        Law::Linspace(first, last) => Some(*first.max(last)),
-        law => Some(Time::from_secs_f64(law.infimum())),
+fn latest(distribution: &Distribution<Time>) -> Option<Time> {
+    match distribution {
+        Distribution::Value(at) => Some(*at),
+        Distribution::List(times) => times.iter().max().copied(),
+        Distribution::Linspace(first, last) => Some(*first.max(last)),
+        distribution => Some(Time::from_secs_f64(distribution.infimum())),
     }
 }

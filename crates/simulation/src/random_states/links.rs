@@ -140,11 +140,11 @@ impl<'a> Crossed<'a> {
 
     /// Bursts of losses, if a link that is never idle sees less than a cycle of them in the measured time.
     fn loss(&self) -> Option<Found<'a>> {
-        let law = self.link.loss.gilbert_elliott?;
+        let distribution = self.link.loss.gilbert_elliott?;
         let GilbertElliott {
             to_bad, to_good, ..
-        } = law;
-        if to_bad <= 0.0 || law.bad.total_cmp(&law.good).is_eq() {
+        } = distribution;
+        if to_bad <= 0.0 || distribution.bad.total_cmp(&distribution.good).is_eq() {
             return None;
         }
         let rate = self.link.rate.as_bytes_per_second();

@@ -2,7 +2,7 @@
 //! the same time. Its value is that of a fluid without a buffer.
 
 use forebay_random::Seed;
-use forebay_scenario::{FlowCount, FlowGroup, Law, Link, Scenario, Varying, Workload};
+use forebay_scenario::{Distribution, FlowCount, FlowGroup, Link, Scenario, Varying, Workload};
 use forebay_units::{Rate, Time};
 
 use super::activity;
@@ -186,7 +186,7 @@ fn bits(rate: Rate) -> f64 {
 }
 
 fn changes(spec: &FlowGroup) -> Changes {
-    let lasts = matches!(spec.start, Law::Value(Time::ZERO)) && spec.stop.is_none();
+    let lasts = matches!(spec.start, Distribution::Value(Time::ZERO)) && spec.stop.is_none();
     let drawn = !is_known(&spec.start) || spec.stop.as_ref().is_some_and(|stop| !is_known(stop));
     match &spec.workload {
         Workload::OpenLoop { .. } => Changes::Never,
@@ -203,13 +203,16 @@ fn changes(spec: &FlowGroup) -> Changes {
 }
 
 /// Whether all times of a distribution are known without a draw.
-fn is_known(law: &Law<Time>) -> bool {
-    matches!(law, Law::List(_) | Law::Linspace(..)) || is_constant(law)
+fn is_known(distribution: &Distribution<Time>) -> bool {
+    matches!(
+        distribution,
+        Distribution::List(_) | Distribution::Linspace(..)
+    ) || is_constant(distribution)
 }
 
 /// The most flows that a replication draws, or four standard deviations above the mean.
-fn most_flows(law: &FlowCount) -> u64 {
-    match law {
+fn most_flows(distribution: &FlowCount) -> u64 {
+    match distribution {
         FlowCount::Fixed(count) => *count,
         FlowCount::Poisson(mean) => (mean + 4.0 * mean.sqrt()).ceil() as u64,
         FlowCount::Uniform(_, high) => *high,

@@ -2,7 +2,7 @@
 //! `groups`, `links` and `overload` make them, and `RandomStates` keeps them.
 
 use forebay_random::Seed;
-use forebay_scenario::{Law, Quantity, RunPlan};
+use forebay_scenario::{Distribution, Quantity, RunPlan};
 use forebay_units::Time;
 
 /// The largest expected number of periods, changes or arrivals in a run that is a random state. More of
@@ -213,14 +213,14 @@ impl Window {
 }
 
 /// The probability of the rarest value of a distribution that gives few values or mixes others.
-pub(crate) fn rarest<T: Quantity>(law: &Law<T>) -> Option<f64> {
-    match law {
-        Law::Choice(values) => Some(rarest_of(values)),
-        Law::Mixture(parts) => {
+pub(crate) fn rarest<T: Quantity>(distribution: &Distribution<T>) -> Option<f64> {
+    match distribution {
+        Distribution::Choice(values) => Some(rarest_of(values)),
+        Distribution::Mixture(parts) => {
             let weights = parts.iter().map(|(weight, _)| *weight);
             weights.filter(|weight| *weight > 0.0).reduce(f64::min)
         }
-        Law::Jitter { base, jitter } => match (rarest(base), rarest(jitter)) {
+        Distribution::Jitter { base, jitter } => match (rarest(base), rarest(jitter)) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         },
@@ -236,8 +236,8 @@ pub(crate) fn rarest_of<T: PartialEq>(values: &[T]) -> f64 {
 }
 
 /// Whether a distribution gives one value only.
-pub(crate) fn is_constant<T: Quantity>(law: &Law<T>) -> bool {
-    law.infimum() >= law.supremum()
+pub(crate) fn is_constant<T: Quantity>(distribution: &Distribution<T>) -> bool {
+    distribution.infimum() >= distribution.supremum()
 }
 
 /// A subject with its cycle: "A burst of group `burst` every 301 s".

@@ -1,7 +1,7 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{FlowGroup, Law, Scenario, Workload};
+use forebay_scenario::{Distribution, FlowGroup, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
 use crate::ids::ResponsiveId;
@@ -78,7 +78,7 @@ impl<'a> Group<'a> {
             Workload::Periodic { every, .. } => every.under_way(0, 1, &mut phase).left,
             Workload::ApplicationLimited { rate } => {
                 let packet = Bytes::new(u64::from(packet_bytes));
-                Law::Value(rate.time_to_send(packet))
+                Distribution::Value(rate.time_to_send(packet))
                     .under_way(0, 1, &mut phase)
                     .left
             }
@@ -89,14 +89,17 @@ impl<'a> Group<'a> {
     /// When the user with this index begins its next transfer, where it does so by itself: it is
     /// done at `now` with one that began at `since`.
     pub(crate) fn next_transfer(&self, index: u64, since: Time, now: Time) -> Option<Time> {
-        let (from, law) = match &self.spec.workload {
+        let (from, distribution) = match &self.spec.workload {
             Workload::ClosedLoop { think, .. } => (now, think),
             Workload::Periodic { every, .. } => (since, every),
             _ => return None,
         };
         let transfer = self.begun[index as usize];
         let mut stream = self.draws.transfer(index, transfer, Purpose::Think);
-        Some(from.saturating_add(law.draw(0, 1, &mut stream)).max(now))
+        Some(
+            from.saturating_add(distribution.draw(0, 1, &mut stream))
+                .max(now),
+        )
     }
 
     /// Packets of `payload` bytes of transfer number `transfer` of the flow with this index; none
@@ -137,7 +140,10 @@ impl<'a> Group<'a> {
     /// Whether the scenario says each flow's round trip.
     pub(crate) fn states_rtt(&self) -> bool {
         let rtt = &self.spec.rtt;
-        matches!(rtt, Law::Value(_) | Law::List(_) | Law::Linspace(..))
+        matches!(
+            rtt,
+            Distribution::Value(_) | Distribution::List(_) | Distribution::Linspace(..)
+        )
     }
 
     /// The part of the round trip after the last link of the path. If acknowledgments take a path,

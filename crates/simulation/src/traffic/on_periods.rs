@@ -2,14 +2,14 @@
 //! them, and the predicted random states of a replication add up their lengths.
 
 use forebay_random::Stream;
-use forebay_scenario::Law;
+use forebay_scenario::Distribution;
 use forebay_units::Time;
 
 /// The distributions of the on and off periods of one group.
 #[derive(Clone, Debug)]
 pub(crate) struct OnPeriods {
-    pub(crate) on: Law<Time>,
-    pub(crate) off: Law<Time>,
+    pub(crate) on: Distribution<Time>,
+    pub(crate) off: Distribution<Time>,
 }
 
 /// One on period.
@@ -53,8 +53,8 @@ impl OnPeriods {
         let (on, off) = (self.on.mean(), self.off.mean());
         let is_on = phase.uniform() * (on + off) < on;
         let gap_share = phase.uniform();
-        let law = if is_on { &self.on } else { &self.off };
-        let found = law.under_way(0, 1, phase);
+        let distribution = if is_on { &self.on } else { &self.off };
+        let found = distribution.under_way(0, 1, phase);
         let period = if is_on {
             OnPeriod {
                 begin: Time::ZERO,

@@ -1,7 +1,7 @@
 //! Sources of packets without acknowledgments: Poisson arrivals, constant bit rate, and bursts.
 
 use forebay_random::{Purpose, Stream};
-use forebay_scenario::{FlowGroup, Law, Workload};
+use forebay_scenario::{Distribution, FlowGroup, Workload};
 use forebay_units::{Rate, Time};
 
 use crate::ids::{GroupId, LaneId, UnresponsiveId};
@@ -197,8 +197,8 @@ impl Source {
     #[inline]
     pub(crate) fn size(&mut self, spec: &FlowGroup) -> u32 {
         match &spec.packet {
-            Law::Value(size) => size.get() as u32,
-            law => law.draw(0, 1, &mut self.sizes).get() as u32,
+            Distribution::Value(size) => size.get() as u32,
+            distribution => distribution.draw(0, 1, &mut self.sizes).get() as u32,
         }
     }
 }
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use forebay_random::Seed;
 
-    fn bursts(gap: Time, on: Law<Time>, off: Law<Time>) -> (Bursts, Stream) {
+    fn bursts(gap: Time, on: Distribution<Time>, off: Distribution<Time>) -> (Bursts, Stream) {
         let bursts = Bursts {
             gap,
             periods: OnPeriods { on, off },
@@ -280,7 +280,8 @@ mod tests {
     fn every_packet_falls_into_an_on_period_however_many_periods_lie_between() {
         let (on, off) = (Time::from_micros(3), Time::from_micros(7));
         let gap = Time::from_picos(100_000_001_234);
-        let (mut bursts, mut draws) = bursts(gap, Law::Value(on), Law::Value(off));
+        let (mut bursts, mut draws) =
+            bursts(gap, Distribution::Value(on), Distribution::Value(off));
         bursts.on_until = on;
         let mut now = Time::ZERO;
         for _ in 0..200 {
@@ -295,8 +296,8 @@ mod tests {
     fn a_source_that_is_never_on_sends_nothing_and_ends() {
         let (mut bursts, mut draws) = bursts(
             Time::from_millis(1),
-            Law::Value(Time::ZERO),
-            Law::Value(Time::from_secs(1)),
+            Distribution::Value(Time::ZERO),
+            Distribution::Value(Time::from_secs(1)),
         );
         let end = Time::from_secs(5000);
         assert_eq!(bursts.next(Time::ZERO, end, &mut draws), Ok(end));
@@ -305,8 +306,11 @@ mod tests {
     #[test]
     fn periods_without_end_are_refused() {
         let tick = Time::from_picos(1);
-        let (mut bursts, mut draws) =
-            bursts(Time::from_secs(1), Law::Value(tick), Law::Value(tick));
+        let (mut bursts, mut draws) = bursts(
+            Time::from_secs(1),
+            Distribution::Value(tick),
+            Distribution::Value(tick),
+        );
         let next = bursts.next(Time::ZERO, Time::from_secs(100), &mut draws);
         assert_eq!(next, Err(TooManyPeriods));
     }
@@ -345,17 +349,20 @@ mod tests {
     #[test]
     fn sources_that_are_under_way_send_at_their_mean_rate_from_the_beginning() {
         let ms = Time::from_millis;
-        let pareto = Law::Pareto {
+        let pareto = Distribution::Pareto {
             shape: 1.5,
             minimum: ms(100),
             maximum: Some(ms(3000)),
         };
         for (on, off) in [
-            (Law::Value(ms(100)), Law::Value(ms(300))),
-            (Law::Exponential(ms(352)), Law::Exponential(ms(650))),
+            (Distribution::Value(ms(100)), Distribution::Value(ms(300))),
             (
-                Law::Choice(vec![ms(50), ms(1000)]),
-                Law::Uniform(ms(0), ms(900)),
+                Distribution::Exponential(ms(352)),
+                Distribution::Exponential(ms(650)),
+            ),
+            (
+                Distribution::Choice(vec![ms(50), ms(1000)]),
+                Distribution::Uniform(ms(0), ms(900)),
             ),
             (pareto.clone(), pareto),
         ] {
@@ -375,7 +382,11 @@ mod tests {
     #[test]
     fn sources_of_short_periods_do_not_begin_together() {
         let us = Time::from_micros;
-        let (bursts, _) = bursts(Time::from_millis(1), Law::Value(us(3)), Law::Value(us(7)));
+        let (bursts, _) = bursts(
+            Time::from_millis(1),
+            Distribution::Value(us(3)),
+            Distribution::Value(us(7)),
+        );
         for (mean, error) in per_slice(&bursts, us(100), 30) {
             assert!((mean - 0.1).abs() < 4.0 * error + 0.001, "{mean} {error}");
         }
@@ -386,11 +397,11 @@ mod tests {
     fn a_source_is_on_at_the_beginning_as_often_as_at_any_time() {
         const SOURCES: u64 = 10_000;
         let ms = Time::from_millis;
-        let law = |mean| Law::Weibull {
+        let distribution = |mean| Distribution::Weibull {
             shape: 0.7,
             scale: ms(mean),
         };
-        let (bursts, _) = bursts(Time::from_picos(1), law(200), law(600));
+        let (bursts, _) = bursts(Time::from_picos(1), distribution(200), distribution(600));
         let on = (0..SOURCES).filter(|source| {
             let stream = |purpose| Stream::new(Seed::default(), *source, purpose);
             let (mut gaps, mut phase) = (stream(Purpose::Interarrival), stream(Purpose::Phase));

@@ -8,8 +8,8 @@ use crate::answer::footprint::{
     Footprint, Need, TIMERS_OF_A_FLOW, Waiting, controller_needs, grown,
 };
 use crate::model::buffer::BufferLimit;
+use crate::model::distribution::Distribution;
 use crate::model::flows::FlowGroup;
-use crate::model::law::Law;
 use crate::model::link::Link;
 use crate::model::scenario::Scenario;
 use crate::model::stack::Processing;
@@ -43,7 +43,7 @@ impl Scenario {
     }
 
     /// Transfers that an open loop begins in a run, on the average.
-    pub(super) fn arrivals(&self, interarrival: &Law<Time>) -> f64 {
+    pub(super) fn arrivals(&self, interarrival: &Distribution<Time>) -> f64 {
         self.seconds() / interarrival.mean().max(1e-12) + 1.0
     }
 
@@ -477,12 +477,12 @@ fn transfer_packets(group: &FlowGroup) -> f64 {
 }
 
 /// The largest value of a law; where there is none, one that hardly any packet meets.
-pub(super) fn most_of(law: &Law<Time>) -> f64 {
-    let most = law.supremum();
+pub(super) fn most_of(distribution: &Distribution<Time>) -> f64 {
+    let most = distribution.supremum();
     if most.is_finite() {
         most
     } else {
-        10.0 * law.mean()
+        10.0 * distribution.mean()
     }
 }
 

@@ -4,8 +4,8 @@ use forebay_units::{Bytes, Rate, Time};
 
 use super::at_once::{N_SIGMA, swung};
 use crate::model::buffer::BufferLimit;
+use crate::model::distribution::Distribution;
 use crate::model::flows::FlowGroup;
-use crate::model::law::Law;
 use crate::model::scenario::Scenario;
 use crate::model::workload::Workload;
 
@@ -20,7 +20,11 @@ impl Scenario {
     /// times the seconds that a transfer stays, plus the transfers that share a busy link, plus those that an
     /// overloaded link leaves unfinished. The number swings like a Poisson count. An engine enforces the limit
     /// itself, because a long tail of sizes may exceed any estimate.
-    pub(super) fn transfers_alive(&self, group: &FlowGroup, interarrival: &Law<Time>) -> f64 {
+    pub(super) fn transfers_alive(
+        &self,
+        group: &FlowGroup,
+        interarrival: &Distribution<Time>,
+    ) -> f64 {
         let arrivals = self.arrivals(interarrival);
         let Workload::OpenLoop { size, .. } = &group.workload else {
             return arrivals;
@@ -62,7 +66,13 @@ impl Scenario {
     /// seconds that it waits for a timeout. A round trip goes to the handshake and one to each doubling of the window; the
     /// time on the access link is added, and in the part of the run in which buffers are full the wait there and a share
     /// of a timeout. A transfer that would stay for longer is there at the end if it has arrived at all.
-    fn stay(&self, group: &FlowGroup, size: &Law<Bytes>, load: f64, queue: Queue) -> (f64, f64) {
+    fn stay(
+        &self,
+        group: &FlowGroup,
+        size: &Distribution<Bytes>,
+        load: f64,
+        queue: Queue,
+    ) -> (f64, f64) {
         let stack = &group.stack;
         let packet = group.payload().get().max(1) as f64;
         let handshake = f64::from(u8::from(stack.handshake));
@@ -172,7 +182,7 @@ fn rto(group: &FlowGroup) -> f64 {
 /// Transfers that share the link equally leave the large ones unfinished ([`left_over`]). Transfers that mostly wait for
 /// timeouts wait for as long whatever their size, so that the link leaves the same share of each size: what it cannot
 /// carry, 1 - 1 / load. The share is between the two, by the part of the time that is a timeout.
-fn unfinished(load: f64, size: &Law<Bytes>, served: f64, timeouts: f64) -> f64 {
+fn unfinished(load: f64, size: &Distribution<Bytes>, served: f64, timeouts: f64) -> f64 {
     let equally = left_over(load, size);
     let any = (1.0 - 1.0 / load.max(1.0)).max(equally);
     equally + (any - equally) * timeouts / (timeouts + served).max(1e-12)
@@ -181,7 +191,7 @@ fn unfinished(load: f64, size: &Law<Bytes>, served: f64, timeouts: f64) -> f64 {
 /// The share x of transfers that are left over where they bring `load` times what can be carried and share it equally:
 /// x = E[1 - exp(-load x S / E[S])] for transfers of size S (Jean-Marie and Robert, On the transient behavior of
 /// the processor sharing queue, 1994).
-fn left_over(load: f64, size: &Law<Bytes>) -> f64 {
+fn left_over(load: f64, size: &Distribution<Bytes>) -> f64 {
     if load <= 1.0 {
         return 0.0;
     }

@@ -4,8 +4,8 @@
 use forebay_units::{Bytes, Time};
 
 use super::at_once::{N_SIGMA, most_of, smallest};
+use crate::model::distribution::Distribution;
 use crate::model::flows::FlowGroup;
-use crate::model::law::Law;
 use crate::model::scenario::Scenario;
 use crate::model::workload::Workload;
 
@@ -63,8 +63,8 @@ impl Scenario {
         if group.count <= 1 {
             return flows * most;
         }
-        let few = |law: &Law<Time>| -> Vec<f64> {
-            let all = law.representatives(group.count);
+        let few = |distribution: &Distribution<Time>| -> Vec<f64> {
+            let all = distribution.representatives(group.count);
             let step = all.len().div_ceil(REPRESENTATIVES);
             all.into_iter().skip(step / 2).step_by(step).collect()
         };
@@ -122,7 +122,7 @@ impl Scenario {
 
     /// The mean number of packets of a transfer, and within a run the means of the seconds that its packets are in
     /// flight, all together, and of the same with the square of the packets in flight.
-    fn packet_seconds(&self, group: &FlowGroup, size: &Law<Bytes>) -> (f64, f64, f64) {
+    fn packet_seconds(&self, group: &FlowGroup, size: &Distribution<Bytes>) -> (f64, f64, f64) {
         let stack = &group.stack;
         let payload = group.payload().get().max(1) as f64;
         let access = group.access.as_ref();

@@ -8,7 +8,7 @@
 use forebay_random::Stream;
 use forebay_units::Time;
 
-use crate::model::law::{Law, Quantity};
+use crate::model::distribution::{Distribution, Quantity};
 
 /// A period in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct UnderWay {
     pub left: Time,
 }
 
-impl Law<Time> {
+impl Distribution<Time> {
     /// The period of flow `index` of `count` that an instant falls into. The law has a finite mean.
     ///
     /// ```
@@ -41,7 +41,7 @@ impl Law<Time> {
     }
 }
 
-impl<T: Quantity> Law<T> {
+impl<T: Quantity> Distribution<T> {
     /// A draw in which each value counts in proportion to its size, in base units.
     fn found(&self, index: u64, count: u64, stream: &mut Stream) -> f64 {
         match self {
@@ -76,9 +76,12 @@ impl<T: Quantity> Law<T> {
                 sizes[one_of(&sizes, stream)]
             }
             Self::Mixture(parts) => {
-                let sizes: Vec<f64> = parts.iter().map(|(w, law)| w * law.mean()).collect();
-                let (_, law) = &parts[one_of(&sizes, stream)];
-                law.found(index, count, stream)
+                let sizes: Vec<f64> = parts
+                    .iter()
+                    .map(|(w, distribution)| w * distribution.mean())
+                    .collect();
+                let (_, distribution) = &parts[one_of(&sizes, stream)];
+                distribution.found(index, count, stream)
             }
             Self::Cdf(points) => {
                 let mut sizes = vec![points[0].0.to_real() * points[0].1];
@@ -162,9 +165,9 @@ mod tests {
 
     /// A law with its first two moments and the probability of 30 ms at least, each from its own
     /// formula or an integral of the density, in units of 10 ms.
-    fn laws() -> Vec<(Law<Time>, f64, f64)> {
+    fn distributions() -> Vec<(Distribution<Time>, f64, f64)> {
         let ten = millis(10.0);
-        let pareto = |shape, maximum| Law::Pareto {
+        let pareto = |shape, maximum| Distribution::Pareto {
             shape,
             minimum: ten,
             maximum,
@@ -174,18 +177,22 @@ mod tests {
             a * (1.0 - libm::pow(m, k - a)) / ((a - k) * (1.0 - libm::pow(m, -a)))
         };
         let parts = vec![
-            (0.25, Law::Exponential(millis(40.0))),
-            (0.75, Law::Value(ten)),
+            (0.25, Distribution::Exponential(millis(40.0))),
+            (0.75, Distribution::Value(ten)),
         ];
         let points = vec![(ten, 0.2), (millis(20.0), 0.6), (millis(80.0), 1.0)];
-        let jitter = Law::Jitter {
-            base: Box::new(Law::Value(ten)),
-            jitter: Box::new(Law::Uniform(Time::ZERO, millis(30.0))),
+        let jitter = Distribution::Jitter {
+            base: Box::new(Distribution::Value(ten)),
+            jitter: Box::new(Distribution::Uniform(Time::ZERO, millis(30.0))),
         };
         vec![
-            (Law::Value(ten), 1.0, 1.0),
-            (Law::Uniform(ten, millis(50.0)), 3.0, (125.0 - 1.0) / 12.0),
-            (Law::Exponential(ten), 1.0, 2.0),
+            (Distribution::Value(ten), 1.0, 1.0),
+            (
+                Distribution::Uniform(ten, millis(50.0)),
+                3.0,
+                (125.0 - 1.0) / 12.0,
+            ),
+            (Distribution::Exponential(ten), 1.0, 2.0),
             (pareto(3.5, None), 3.5 / 2.5, 3.5 / 1.5),
             (
                 pareto(1.5, Some(millis(1000.0))),
@@ -203,7 +210,7 @@ mod tests {
                 8.0 / (1.0 - 1.0 / 9.0),
             ),
             (
-                Law::Lognormal {
+                Distribution::Lognormal {
                     median: ten,
                     sigma: 0.5,
                 },
@@ -211,7 +218,7 @@ mod tests {
                 libm::exp(0.5),
             ),
             (
-                Law::Weibull {
+                Distribution::Weibull {
                     shape: 0.8,
                     scale: ten,
                 },
@@ -219,7 +226,7 @@ mod tests {
                 libm::tgamma(3.5),
             ),
             (
-                Law::Weibull {
+                Distribution::Weibull {
                     shape: 3.0,
                     scale: ten,
                 },
@@ -227,13 +234,17 @@ mod tests {
                 libm::tgamma(5.0 / 3.0),
             ),
             (
-                Law::Choice(vec![ten, millis(20.0), millis(60.0)]),
+                Distribution::Choice(vec![ten, millis(20.0), millis(60.0)]),
                 3.0,
                 41.0 / 3.0,
             ),
-            (Law::Mixture(parts), 0.25 * 4.0 + 0.75, 0.25 * 32.0 + 0.75),
             (
-                Law::Cdf(points),
+                Distribution::Mixture(parts),
+                0.25 * 4.0 + 0.75,
+                0.25 * 32.0 + 0.75,
+            ),
+            (
+                Distribution::Cdf(points),
                 0.2 + 0.4 * 1.5 + 0.4 * 5.0,
                 0.2 + 0.4 * 7.0 / 3.0 + 0.4 * 28.0,
             ),
@@ -252,20 +263,24 @@ mod tests {
 
     #[test]
     fn what_is_left_of_a_period_has_the_mean_of_renewal_theory() {
-        for (law, first, second) in laws() {
-            let draw =
-                |n| law.under_way(0, 1, &mut Stream::new(Seed::default(), n, Purpose::Phase));
+        for (distribution, first, second) in distributions() {
+            let draw = |n| {
+                distribution.under_way(0, 1, &mut Stream::new(Seed::default(), n, Purpose::Phase))
+            };
             let (left, error) = mean(|n| draw(n).left.as_secs_f64());
             let (elapsed, _) = mean(|n| draw(n).elapsed.as_secs_f64());
             let wanted = second / (2.0 * first);
-            assert!((law.mean() * 100.0 / first - 1.0).abs() < 1e-9, "{law:?}");
+            assert!(
+                (distribution.mean() * 100.0 / first - 1.0).abs() < 1e-9,
+                "{distribution:?}"
+            );
             assert!(
                 (left - wanted).abs() < 4.0 * error,
-                "{law:?}: {left} {wanted} {error}"
+                "{distribution:?}: {left} {wanted} {error}"
             );
             assert!(
                 (elapsed - wanted).abs() < 4.0 * error,
-                "{law:?}: {elapsed} {wanted}"
+                "{distribution:?}: {elapsed} {wanted}"
             );
         }
     }
@@ -273,14 +288,14 @@ mod tests {
     /// Whatever the law, one over the length found has the mean one over the mean length.
     #[test]
     fn lengths_count_in_proportion_to_themselves() {
-        for (law, first, _) in laws() {
+        for (distribution, first, _) in distributions() {
             let (inverse, error) = mean(|n| {
                 let mut stream = Stream::new(Seed::default(), n, Purpose::Phase);
-                1e-4 / law.found(0, 1, &mut stream)
+                1e-4 / distribution.found(0, 1, &mut stream)
             });
             assert!(
                 (inverse - 1.0 / first).abs() < 4.0 * error + 1e-9,
-                "{law:?}: {inverse} {first}"
+                "{distribution:?}: {inverse} {first}"
             );
         }
     }
@@ -288,12 +303,12 @@ mod tests {
     #[test]
     fn what_never_happens_is_not_found() {
         let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
-        let law = Law::Choice(vec![Time::ZERO, millis(10.0), Time::ZERO]);
+        let distribution = Distribution::Choice(vec![Time::ZERO, millis(10.0), Time::ZERO]);
         for _ in 0..1000 {
-            let period = law.under_way(0, 1, &mut stream);
+            let period = distribution.under_way(0, 1, &mut stream);
             assert_eq!(period.elapsed + period.left, millis(10.0));
         }
-        let never = Law::Value(Time::ZERO).under_way(0, 1, &mut stream);
+        let never = Distribution::Value(Time::ZERO).under_way(0, 1, &mut stream);
         assert_eq!((never.elapsed, never.left), (Time::ZERO, Time::ZERO));
     }
 }

@@ -103,8 +103,8 @@ pub(crate) fn first(plan: &Plan) -> c_int {
     {
         return fail(near, Stage::Maps, &error);
     }
-    for keeper in [near, far] {
-        if let Err(error) = process::start(0, || keep(keeper)) {
+    for namespace_process in [near, far] {
+        if let Err(error) = process::start(0, || keep(namespace_process)) {
             return fail(near, Stage::Start, &error);
         }
     }

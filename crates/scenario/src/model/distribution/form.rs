@@ -4,7 +4,7 @@
 use forebay_units::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::model::law::{Law, Quantity};
+use crate::model::distribution::{Distribution, Quantity};
 use crate::model::measured::MEASURED;
 use crate::text::cursor::Cursor;
 use crate::text::grammar::{Grammar, KeyText};
@@ -18,10 +18,10 @@ struct Kind<T: 'static> {
     argument: &'static str,
     meaning: &'static str,
     /// Function that reads the argument; the unit `p` means this many `Bytes`.
-    read: fn(&Cursor<'_>, Bytes) -> Result<Law<T>, ScenarioError>,
+    read: fn(&Cursor<'_>, Bytes) -> Result<Distribution<T>, ScenarioError>,
 }
 
-impl<T: Quantity> Law<T> {
+impl<T: Quantity> Distribution<T> {
     /// The laws in the order in which they are listed.
     const KINDS: &'static [Kind<T>] = &[
         Kind {
@@ -108,13 +108,13 @@ impl<T: Quantity> Law<T> {
     ];
 
     fn allowed() -> String {
-        let laws: Vec<String> = Self::KINDS
+        let distributions: Vec<String> = Self::KINDS
             .iter()
             .map(|kind| format!("{{ {} = {} }}", kind.name, kind.argument))
             .collect();
         format!(
             "a value, a list, {} or {{ value | list = .., jitter = law }}",
-            laws.join(", ")
+            distributions.join(", ")
         )
     }
 
@@ -126,11 +126,11 @@ impl<T: Quantity> Law<T> {
         let Ok(entries) = cursor.entries() else {
             return quantity(cursor, packet).map(Self::Value);
         };
-        let law: Vec<_> = entries
+        let distribution: Vec<_> = entries
             .iter()
             .filter(|(key, _)| *key != "weight" && *key != "jitter")
             .collect();
-        let [(name, argument)] = law[..] else {
+        let [(name, argument)] = distribution[..] else {
             return Err(cursor.error(Self::allowed()));
         };
         let kind = (Self::KINDS.iter().chain(Self::PLAIN)).find(|kind| kind.name == *name);
@@ -145,7 +145,7 @@ impl<T: Quantity> Law<T> {
         let jitter = match Self::read(&jitter, packet)? {
             // A constant jitter would be none: a plain value is its upper bound.
             Self::Value(bound) => Self::Uniform(T::from_real(0.0), bound),
-            law => law,
+            distribution => distribution,
         };
         jitter.check_anonymous(cursor)?;
         Ok(Self::Jitter {
@@ -192,9 +192,9 @@ impl<T: Quantity> Law<T> {
                 ("weibull", argument)
             }
             Self::Mixture(parts) => {
-                let part = |(weight, law): &(f64, Self)| {
+                let part = |(weight, distribution): &(f64, Self)| {
                     let mut part = Map::from_iter([("weight".to_owned(), (*weight).into())]);
-                    part.extend(law.entries());
+                    part.extend(distribution.entries());
                     Value::Object(part)
                 };
                 ("mixture", parts.iter().map(part).collect())
@@ -218,11 +218,14 @@ fn texts<T: Quantity>(list: &[T]) -> Value {
 }
 
 /// The description of each law, for the manual and `explain`.
-pub(crate) fn laws() -> Vec<KeyText> {
-    let texts = Law::<Bytes>::KINDS.iter().chain(Law::PLAIN).map(|kind| {
-        let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
-        KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
-    });
+pub(crate) fn distributions() -> Vec<KeyText> {
+    let texts = Distribution::<Bytes>::KINDS
+        .iter()
+        .chain(Distribution::PLAIN)
+        .map(|kind| {
+            let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
+            KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
+        });
     texts.collect()
 }
 
@@ -230,7 +233,7 @@ pub(crate) fn laws() -> Vec<KeyText> {
 pub(crate) fn schema() -> Value {
     let names: Vec<_> = MEASURED
         .iter()
-        .map(|law| format!("{} ({})", law.name, law.source))
+        .map(|distribution| format!("{} ({})", distribution.name, distribution.source))
         .collect();
     let description = format!(
         "a value, a list with one value per flow, or a table with one law; of sizes also \
@@ -243,13 +246,17 @@ pub(crate) fn schema() -> Value {
 /// A law for each flow of a group: any.
 pub(crate) struct EachFlow;
 
-impl<T: Quantity> Form<Law<T>> for EachFlow {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<T>, ScenarioError> {
-        Law::read(at, context.payload)
+impl<T: Quantity> Form<Distribution<T>> for EachFlow {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<T>, ScenarioError> {
+        Distribution::read(at, context.payload)
     }
 
-    fn write(&self, law: &Law<T>, _: &Context<'_>) -> Option<Value> {
-        Some(law.shown())
+    fn write(&self, distribution: &Distribution<T>, _: &Context<'_>) -> Option<Value> {
+        Some(distribution.shown())
     }
 
     fn grammar(&self) -> Grammar {
@@ -261,15 +268,19 @@ impl<T: Quantity> Form<Law<T>> for EachFlow {
 /// A law that is drawn from anew each time, whichever flow it is for.
 pub(crate) struct Drawn;
 
-impl<T: Quantity> Form<Law<T>> for Drawn {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Law<T>, ScenarioError> {
-        let law = Law::read(at, context.payload)?;
-        law.check_anonymous(at)?;
-        Ok(law)
+impl<T: Quantity> Form<Distribution<T>> for Drawn {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<T>, ScenarioError> {
+        let distribution = Distribution::read(at, context.payload)?;
+        distribution.check_anonymous(at)?;
+        Ok(distribution)
     }
 
-    fn write(&self, law: &Law<T>, _: &Context<'_>) -> Option<Value> {
-        Some(law.shown())
+    fn write(&self, distribution: &Distribution<T>, _: &Context<'_>) -> Option<Value> {
+        Some(distribution.shown())
     }
 
     fn grammar(&self) -> Grammar {
@@ -322,7 +333,10 @@ fn range<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<(T, T), Scen
     }
 }
 
-fn read_pareto<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {
+fn read_pareto<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "minimum", "mean", "maximum"])?;
     let shape = cursor.require("shape", "1.5")?.number_in(0.05, 100.0)?;
     let minimum = match (cursor.get("minimum"), cursor.get("mean")) {
@@ -339,7 +353,7 @@ fn read_pareto<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>
     if minimum.to_real() <= 0.0 || maximum.is_some_and(|max| max <= minimum) {
         return Err(cursor.error("0 < minimum < maximum"));
     }
-    Ok(Law::Pareto {
+    Ok(Distribution::Pareto {
         shape,
         minimum,
         maximum,
@@ -349,7 +363,7 @@ fn read_pareto<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>
 fn read_lognormal<T: Quantity>(
     cursor: &Cursor<'_>,
     packet: Bytes,
-) -> Result<Law<T>, ScenarioError> {
+) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["median", "mean", "sigma"])?;
     let sigma = cursor.require("sigma", "1.0")?.number_in(0.0, 20.0)?;
     let median = match (cursor.get("median"), cursor.get("mean")) {
@@ -359,10 +373,13 @@ fn read_lognormal<T: Quantity>(
         }
         _ => return Err(cursor.error("sigma and either median or mean")),
     };
-    Ok(Law::Lognormal { median, sigma })
+    Ok(Distribution::Lognormal { median, sigma })
 }
 
-fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {
+fn read_weibull<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "scale", "mean"])?;
     let shape = cursor.require("shape", "0.7")?.number_in(0.1, 100.0)?;
     let scale = match (cursor.get("scale"), cursor.get("mean")) {
@@ -376,19 +393,22 @@ fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T
     if scale.to_real() <= 0.0 {
         return Err(cursor.error("a scale or mean above 0"));
     }
-    Ok(Law::Weibull { shape, scale })
+    Ok(Distribution::Weibull { shape, scale })
 }
 
-fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {
+fn read_mixture<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     let items = cursor.items().filter(|items| !items.is_empty());
     let items = items.ok_or_else(|| cursor.error("a list of { weight = w, ..law }"))?;
     let mut parts = Vec::with_capacity(items.len());
     for item in &items {
         let weight = item.require("weight", "0.3")?.number_in(0.0, 1e12)?;
-        let law = Law::read(item, packet)?;
-        law.check_anonymous(item)?;
+        let distribution = Distribution::read(item, packet)?;
+        distribution.check_anonymous(item)?;
         if weight > 0.0 {
-            parts.push((weight, law)); // what is never drawn is no part of it, nor of its means and ends
+            parts.push((weight, distribution)); // what is never drawn is no part of it, nor of its means and ends
         }
     }
     let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
@@ -401,10 +421,13 @@ fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T
             *weight /= total;
         }
     }
-    Ok(Law::Mixture(parts))
+    Ok(Distribution::Mixture(parts))
 }
 
-fn read_cdf<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, ScenarioError> {
+fn read_cdf<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     let allowed =
         "a list of at least two [value, probability], both rising, ending at probability 1";
     let items = cursor.items().filter(|items| items.len() >= 2);
@@ -427,5 +450,5 @@ fn read_cdf<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Law<T>, S
     if points[points.len() - 1].1 != 1.0 {
         return Err(cursor.error(allowed));
     }
-    Ok(Law::Cdf(points))
+    Ok(Distribution::Cdf(points))
 }

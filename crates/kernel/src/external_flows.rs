@@ -11,9 +11,9 @@ use crate::side::Side;
 /// Flows that carry the connections of programs. All packets of a connection, in both directions,
 /// belong to one flow.
 #[derive(Clone, Debug)]
-pub(crate) struct Guests(Vec<ResponsiveId>);
+pub(crate) struct ExternalFlows(Vec<ResponsiveId>);
 
-impl Guests {
+impl ExternalFlows {
     /// The flows of a group.
     pub(crate) fn of<E: Ends>(group: GroupId, flows: &Flows<E>) -> Self {
         let flows = flows.responsive.iter().enumerate();
@@ -67,36 +67,38 @@ mod tests {
         bytes
     }
 
-    fn guests(count: usize) -> Guests {
-        Guests((10..10 + count).map(ResponsiveId::new).collect())
+    fn external_flows(count: usize) -> ExternalFlows {
+        ExternalFlows((10..10 + count).map(ResponsiveId::new).collect())
     }
 
     #[test]
     fn both_directions_of_a_connection_are_one_flow_and_others_spread() {
-        let guests = guests(256);
+        let external_flows = external_flows(256);
         let mut seen = std::collections::BTreeSet::new();
         for port in 1000..2000 {
-            let there = guests
+            let there = external_flows
                 .flow(&udp(NEAR, FAR, (port, 53)), Side::Near)
                 .unwrap();
-            let back = guests.flow(&udp(FAR, NEAR, (53, port)), Side::Far).unwrap();
+            let back = external_flows
+                .flow(&udp(FAR, NEAR, (53, port)), Side::Far)
+                .unwrap();
             assert_eq!(there, back);
-            assert!(guests.have(there));
+            assert!(external_flows.have(there));
             seen.insert(there.index());
         }
         // A thousand balls leave 256 (1 - 1/256)^1000 = 5 of 256 bins empty.
         assert!(seen.len() > 235, "{}", seen.len());
-        assert!(!guests.have(ResponsiveId::new(9)));
+        assert!(!external_flows.have(ResponsiveId::new(9)));
     }
 
     #[test]
     fn fragments_stay_together_and_nonsense_is_of_nobody() {
-        let guests = guests(64);
+        let external_flows = external_flows(64);
         let mut first = udp(NEAR, FAR, (7, 9));
         first[6] |= 0x20;
         let mut later = udp(NEAR, FAR, (0xffff, 3));
         later[7] = 4;
-        let flow = |packet: &[u8]| guests.flow(packet, Side::Near);
+        let flow = |packet: &[u8]| external_flows.flow(packet, Side::Near);
         assert_eq!(flow(&first), flow(&later));
         assert!(flow(&first).is_some());
         for nonsense in [&[][..], &[0x45; 10], &[0x60; 60], &first[..30]] {

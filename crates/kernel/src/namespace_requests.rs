@@ -14,7 +14,7 @@ use rustix::net::{
 };
 use rustix::process::{Pid, PidfdFlags};
 
-use crate::keeper::{BATCH, REPLY, REQUEST, Request, Stage};
+use crate::namespace_process::{BATCH, REPLY, REQUEST, Request, Stage};
 
 /// Maximum time for a reply. A keeper makes only system calls, which are slow on a machine that
 /// swaps.
@@ -22,14 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that owns a network namespace and works in it.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct NamespaceProcess {
     /// Socket to the keeper; locked from a request to its reply.
     control: Mutex<OwnedFd>,
     process: OwnedFd,
     pid: Pid,
 }
 
-impl Keeper {
+impl NamespaceProcess {
     /// The two ends of a control socket: the caller's and the keeper's.
     pub(crate) fn ends() -> Result<(OwnedFd, OwnedFd), Errno> {
         let flags = SocketFlags::CLOEXEC;

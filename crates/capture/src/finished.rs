@@ -15,7 +15,7 @@ use forebay_units::LogHistogram;
 
 /// Number of ended streams that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keeping {
+pub struct StreamLimits {
     /// Smallest number of packets of a long stream.
     pub long_packets: u64,
     /// Maximum number of long streams that are stored; the largest ones are.
@@ -26,7 +26,7 @@ pub struct Keeping {
     pub starts: usize,
 }
 
-impl Default for Keeping {
+impl Default for StreamLimits {
     fn default() -> Self {
         Self {
             long_packets: 1000,
@@ -69,8 +69,8 @@ pub struct Streams {
 
 /// Collector of ended streams.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    keeping: Keeping,
+pub(crate) struct FinishedStreams {
+    stream_limits: StreamLimits,
     totals: Streams,
     last_start: Option<u64>,
     long: BinaryHeap<Reverse<BySize>>,
@@ -114,10 +114,10 @@ impl Ord for BySize {
     }
 }
 
-impl Kept {
-    pub(crate) fn new(keeping: Keeping) -> Self {
+impl FinishedStreams {
+    pub(crate) fn new(stream_limits: StreamLimits) -> Self {
         Self {
-            keeping,
+            stream_limits,
             totals: Streams::default(),
             last_start: None,
             long: BinaryHeap::new(),
@@ -134,7 +134,7 @@ impl Kept {
         if let Some(last) = self.last_start.replace(time) {
             self.totals.start_gaps.add(time.saturating_sub(last));
         }
-        if self.totals.starts.len() < self.keeping.starts {
+        if self.totals.starts.len() < self.stream_limits.starts {
             self.totals.starts.push(time);
         }
     }
@@ -158,12 +158,12 @@ impl Kept {
         if let Some(series) = stream.series.take() {
             self.series.insert((stream.bytes, number), series);
         }
-        if stream.packets < self.keeping.long_packets {
+        if stream.packets < self.stream_limits.long_packets {
             return self.draw(number, stream, budget);
         }
         totals.long_count += 1;
         self.long.push(Reverse(BySize(number, stream)));
-        if self.long.len() > self.keeping.long
+        if self.long.len() > self.stream_limits.long
             && let Some(Reverse(BySize(number, smallest))) = self.long.pop()
         {
             self.draw(number, smallest, budget);
@@ -210,7 +210,7 @@ impl Kept {
         stream.loss_times.truncate(FEW_LOSSES);
         stream.loss_times.shrink_to_fit();
         self.drawn_from += 1;
-        let forgotten = if self.sample.len() < self.keeping.sample {
+        let forgotten = if self.sample.len() < self.stream_limits.sample {
             self.sample.push((number, stream));
             None
         } else {

@@ -5,7 +5,7 @@
 //! Therefore no length of a round trip is needed.
 
 use crate::budget::Budget;
-use crate::unacknowledged::Unacknowledged;
+use crate::flight::Flight;
 
 /// Maximum number of reductions and of visits that are stored.
 const REDUCTIONS: usize = 256;
@@ -36,7 +36,7 @@ pub struct Reduction {
     /// Largest flight in the second one, in bytes.
     pub later: u32,
     /// Number of full rounds since the reduction before, without those of the recovery.
-    pub rounds: u32,
+    pub window_rounds: u32,
     /// Longest time without a packet up to the end of the recovery, in nanoseconds.
     pub silence: u64,
 }
@@ -97,8 +97,8 @@ pub(crate) enum Kind {
 
 /// Measures the window of a sender.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rounds {
-    unacknowledged: Unacknowledged,
+pub(crate) struct WindowRounds {
+    flight: Flight,
     state: State,
     /// Current round: its end, and its largest flight.
     round: Round,
@@ -153,12 +153,12 @@ impl Round {
     }
 }
 
-impl Rounds {
+impl WindowRounds {
     /// Processes an acknowledgment. `number` is the highest acknowledged number.
     pub(crate) fn acknowledge(&mut self, timestamp: u32, number: u64, budget: &mut Budget) {
-        let (before, generous) = (self.unacknowledged.len(), budget.generous());
-        self.unacknowledged.acknowledge(timestamp, number, generous);
-        budget.follow(before, self.unacknowledged.len());
+        let (before, generous) = (self.flight.len(), budget.generous());
+        self.flight.acknowledge(timestamp, number, generous);
+        budget.follow(before, self.flight.len());
     }
 
     /// Processes a packet with payload.
@@ -175,9 +175,9 @@ impl Rounds {
         if sent.kind != Kind::New {
             return;
         }
-        let before = self.unacknowledged.len();
-        let found = self.unacknowledged.of(sent.echo, sent.end);
-        budget.follow(before, self.unacknowledged.len());
+        let before = self.flight.len();
+        let found = self.flight.of(sent.echo, sent.end);
+        budget.follow(before, self.flight.len());
         let Some(bytes) = found else {
             return;
         };
@@ -188,7 +188,7 @@ impl Rounds {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.unacknowledged.len()
+        self.flight.len()
     }
 
     /// The results.
@@ -203,7 +203,7 @@ impl Rounds {
             time: sent.time,
             before: self.last[0],
             earlier: self.last[1],
-            rounds: self.full,
+            window_rounds: self.full,
             silence,
             ..Reduction::default()
         };
@@ -259,8 +259,8 @@ impl Rounds {
         let Some(most) = self.round.take(acknowledged, sent.end, outstanding) else {
             return;
         };
-        let kept = self.told.reductions.len() < REDUCTIONS;
-        let settling = self.told.reductions.last_mut().filter(|_| kept);
+        let finished = self.told.reductions.len() < REDUCTIONS;
+        let settling = self.told.reductions.last_mut().filter(|_| finished);
         match (self.state, settling) {
             (State::Settling, Some(last)) => last.after = most,
             (State::Settled, Some(last)) => last.later = most,
@@ -328,7 +328,7 @@ mod tests {
 
     /// A sender whose packets are acknowledged a round later, all with one timestamp.
     struct Sender {
-        rounds: Rounds,
+        window_rounds: WindowRounds,
         budget: Budget,
         /// Segments sent and acknowledged.
         sent: u64,
@@ -339,7 +339,7 @@ mod tests {
     impl Sender {
         fn new() -> Self {
             Self {
-                rounds: Rounds::default(),
+                window_rounds: WindowRounds::default(),
                 budget: Budget::default(),
                 sent: 0,
                 acknowledged: 0,
@@ -355,7 +355,7 @@ mod tests {
                 self.acknowledged = self.sent;
             }
             let number = self.acknowledged * u64::from(SEGMENT);
-            self.rounds
+            self.window_rounds
                 .acknowledge(self.round, number, &mut self.budget);
             if again {
                 self.send(Kind::Again, 0);
@@ -379,14 +379,14 @@ mod tests {
                 kind,
                 reduced: false,
             };
-            self.rounds.send(&sent, &mut self.budget);
+            self.window_rounds.send(&sent, &mut self.budget);
         }
     }
 
     proptest! {
         #[test]
-        fn a_reduction_is_told_with_its_windows(top in 20u64..500, kept in 1u64..10, grown in 3u64..20, losses in 1usize..6) {
-            let bottom = (top * kept / 10).max(1);
+        fn a_reduction_is_told_with_its_windows(top in 20u64..500, finished in 1u64..10, grown in 3u64..20, losses in 1usize..6) {
+            let bottom = (top * finished / 10).max(1);
             let grown = grown.min(top - bottom);
             let mut sender = Sender::new();
             for more in 0..4 {
@@ -401,7 +401,7 @@ mod tests {
                     sender.round(top + more, false);
                 }
             }
-            let told = sender.rounds.finish();
+            let told = sender.window_rounds.finish();
             prop_assert_eq!(told.reductions.len(), losses);
             let segments = |bytes: u32| u64::from(bytes / SEGMENT);
             for (index, reduction) in told.reductions.iter().enumerate() {
@@ -410,7 +410,7 @@ mod tests {
                 prop_assert_eq!((segments(reduction.after), segments(reduction.later)), (bottom, bottom + 1));
                 prop_assert!(reduction.repaired > reduction.time);
                 if index > 0 {
-                    prop_assert_eq!(u64::from(reduction.rounds), grown + 3);
+                    prop_assert_eq!(u64::from(reduction.window_rounds), grown + 3);
                 }
             }
             prop_assert_eq!(told.falls, 0);
@@ -425,25 +425,25 @@ mod tests {
                 sender.round(window * 3 / 4, false);
             }
             sender.round(window, false);
-            let told = sender.rounds.finish();
+            let told = sender.window_rounds.finish();
             prop_assert_eq!(told.falls, falls);
             prop_assert!(told.reductions.is_empty());
         }
 
         #[test]
         fn nothing_panics_and_memory_is_bounded(packets in prop::collection::vec((any::<u32>(), any::<u32>(), 0u8..4), 0..3000)) {
-            let (mut rounds, mut budget) = (Rounds::default(), Budget::default());
+            let (mut window_rounds, mut budget) = (WindowRounds::default(), Budget::default());
             for (time, (echo, end, kind)) in (0..).zip(packets) {
                 let kind = [Kind::New, Kind::Again, Kind::Other].get(usize::from(kind)).copied();
                 match kind {
-                    Some(kind) => rounds.send(
+                    Some(kind) => window_rounds.send(
                         &Sent { time, echo: echo % 64, from: u64::from(end / 2), to: u64::from(end), end: u64::from(end), segment: 1, kind, reduced: echo & 1 == 1 },
                         &mut budget,
                     ),
-                    None => rounds.acknowledge(echo % 64, u64::from(end), &mut budget),
+                    None => window_rounds.acknowledge(echo % 64, u64::from(end), &mut budget),
                 }
             }
-            let told = rounds.finish();
+            let told = window_rounds.finish();
             prop_assert!(told.reductions.len() <= REDUCTIONS && told.visits.len() <= VISITS);
             prop_assert!(told.falls <= told.compared);
         }
@@ -466,13 +466,13 @@ mod tests {
             sender.round += 1;
             let number = point * u64::from(SEGMENT);
             sender
-                .rounds
+                .window_rounds
                 .acknowledge(sender.round, number, &mut sender.budget);
             sender.sent += 1;
             sender.send(Kind::New, 0);
             assert!(
                 sender
-                    .rounds
+                    .window_rounds
                     .told
                     .reductions
                     .iter()
@@ -481,7 +481,7 @@ mod tests {
             for _ in 0..3 {
                 sender.round(5, false);
             }
-            let told = sender.rounds.finish().reductions;
+            let told = sender.window_rounds.finish().reductions;
             assert_eq!(told.len(), reductions);
             // If there are two events, neither has known windows on both sides.
             let known = told.iter().filter(|it| it.before > 0 && it.after > 0);
@@ -503,7 +503,7 @@ mod tests {
                 sender.round(30, false);
             }
         }
-        let told = sender.rounds.finish();
+        let told = sender.window_rounds.finish();
         assert_eq!(told.visits.len(), 2, "{told:?}");
         for visit in &told.visits {
             assert_eq!((visit.former, visit.regained), (40_000, 30_000));

@@ -76,11 +76,13 @@ impl Quantity for Bytes {
         Self::new(self.get().saturating_add(other.get()))
     }
     fn measured(name: &str) -> Result<Vec<(Self, f64)>, String> {
-        let known = MEASURED.iter().find(|law| law.name == name);
+        let known = MEASURED
+            .iter()
+            .find(|distribution| distribution.name == name);
         known.map(Measured::points).ok_or_else(|| {
             let names: Vec<_> = MEASURED
                 .iter()
-                .map(|law| format!("\"{}\"", law.name))
+                .map(|distribution| format!("\"{}\"", distribution.name))
                 .collect();
             names.join(", ")
         })
@@ -89,7 +91,7 @@ impl Quantity for Bytes {
 
 /// How a quantity varies.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Law<T> {
+pub enum Distribution<T> {
     /// Always the same.
     Value(T),
     /// One value per flow.
@@ -127,19 +129,19 @@ pub enum Law<T> {
     /// One of these, drawn anew each time with equal probability.
     Choice(Vec<T>),
     /// One of several laws, with weights that sum to 1.
-    Mixture(Vec<(f64, Law<T>)>),
+    Mixture(Vec<(f64, Distribution<T>)>),
     /// Empirical: (value, probability of at most this), linear in between.
     Cdf(Vec<(T, f64)>),
     /// A value or list with a random addition.
     Jitter {
         /// The value or list.
-        base: Box<Law<T>>,
+        base: Box<Distribution<T>>,
         /// The random addition.
-        jitter: Box<Law<T>>,
+        jitter: Box<Distribution<T>>,
     },
 }
 
-impl<T: Quantity> Law<T> {
+impl<T: Quantity> Distribution<T> {
     /// Checks a list's length against the number of flows.
     pub(crate) fn check_count(&self, count: u64, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
         match self {
@@ -197,9 +199,9 @@ impl<T: Quantity> Law<T> {
             Self::Choice(list) => list[stream.below(list.len() as u64) as usize],
             Self::Mixture(parts) => {
                 let mut left = stream.uniform();
-                for (weight, law) in parts {
+                for (weight, distribution) in parts {
                     if left < *weight {
-                        return law.draw(index, count, stream);
+                        return distribution.draw(index, count, stream);
                     }
                     left -= weight;
                 }

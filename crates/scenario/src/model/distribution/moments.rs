@@ -1,8 +1,8 @@
 //! The properties of a law that need no draws: its quantiles, its means and its ends.
 
-use crate::model::law::{Law, Quantity};
+use crate::model::distribution::{Distribution, Quantity};
 
-impl<T: Quantity> Law<T> {
+impl<T: Quantity> Distribution<T> {
     /// Inverse of the distribution function, for Pareto and empirical laws, in base units.
     pub(super) fn quantile(&self, u: f64) -> f64 {
         match self {
@@ -60,8 +60,8 @@ impl<T: Quantity> Law<T> {
                 .collect(),
             Self::Mixture(parts) => {
                 let mut all = Vec::new();
-                for (weight, law) in parts {
-                    let points = law.representatives(count);
+                for (weight, distribution) in parts {
+                    let points = distribution.representatives(count);
                     let copies = (weight * POINTS as f64).round() as usize;
                     all.extend((0..copies).map(|k| points[k * points.len() / copies.max(1)]));
                 }
@@ -97,7 +97,10 @@ impl<T: Quantity> Law<T> {
             } => pareto_mean(*shape, minimum.to_real(), maximum.map(Quantity::to_real)),
             Self::Lognormal { median, sigma } => median.to_real() * libm::exp(sigma * sigma / 2.0),
             Self::Weibull { shape, scale } => scale.to_real() * libm::tgamma(1.0 + 1.0 / shape),
-            Self::Mixture(parts) => parts.iter().map(|(weight, law)| weight * law.mean()).sum(),
+            Self::Mixture(parts) => parts
+                .iter()
+                .map(|(weight, distribution)| weight * distribution.mean())
+                .sum(),
             Self::Cdf(points) => {
                 points
                     .windows(2)
@@ -128,7 +131,7 @@ impl<T: Quantity> Law<T> {
             Self::Weibull { shape, scale } => libm::tgamma(1.0 - 1.0 / shape) / scale.to_real(),
             Self::Mixture(parts) => parts
                 .iter()
-                .map(|(weight, law)| weight * law.mean_inverse(count))
+                .map(|(weight, distribution)| weight * distribution.mean_inverse(count))
                 .sum(),
             _ => {
                 let points = self.representatives(count);
@@ -143,7 +146,7 @@ impl<T: Quantity> Law<T> {
             Self::Exponential(mean) => 1.0 / -libm::expm1(-unit / mean.to_real()),
             Self::Mixture(parts) => parts
                 .iter()
-                .map(|(weight, law)| weight * law.mean_units(unit))
+                .map(|(weight, distribution)| weight * distribution.mean_units(unit))
                 .sum(),
             Self::Pareto { .. } | Self::Lognormal { .. } => {
                 // Euler-Maclaurin: sum of P(X > k unit) over k >= 0 is the mean plus one half.
@@ -179,7 +182,7 @@ impl<T: Quantity> Law<T> {
             Self::Pareto { minimum, .. } => minimum.to_real(),
             Self::Mixture(parts) => parts
                 .iter()
-                .map(|(_, law)| law.infimum())
+                .map(|(_, distribution)| distribution.infimum())
                 .fold(f64::INFINITY, f64::min),
             Self::Cdf(points) => points[0].0.to_real(),
             Self::Jitter { base, jitter } => base.infimum() + jitter.infimum(),
@@ -198,7 +201,7 @@ impl<T: Quantity> Law<T> {
             Self::Pareto { maximum, .. } => maximum.map_or(f64::INFINITY, Quantity::to_real),
             Self::Mixture(parts) => parts
                 .iter()
-                .map(|(_, law)| law.supremum())
+                .map(|(_, distribution)| distribution.supremum())
                 .fold(0.0, f64::max),
             Self::Cdf(points) => points[points.len() - 1].0.to_real(),
             Self::Jitter { base, jitter } => base.supremum() + jitter.supremum(),
@@ -241,9 +244,9 @@ mod tests {
     use forebay_random::{Purpose, Seed, Stream};
     use forebay_units::{Bytes, Time};
 
-    fn weibull(shape: f64, seconds: f64) -> Law<Time> {
+    fn weibull(shape: f64, seconds: f64) -> Distribution<Time> {
         let scale = Time::from_secs_f64(seconds);
-        Law::Weibull { shape, scale }
+        Distribution::Weibull { shape, scale }
     }
 
     fn close(ours: f64, theirs: f64, tolerance: f64) {
@@ -268,10 +271,10 @@ mod tests {
     fn draws_of_a_weibull_law_follow_it() {
         const DRAWS: u64 = 40_000;
         for shape in [0.5, 1.0, 2.0] {
-            let law = weibull(shape, 1.0);
+            let distribution = weibull(shape, 1.0);
             let mut stream = Stream::new(Seed::default(), 0, Purpose::FlowCount);
             let draws: Vec<f64> = (0..DRAWS)
-                .map(|_| law.draw(0, 1, &mut stream).to_real())
+                .map(|_| distribution.draw(0, 1, &mut stream).to_real())
                 .collect();
             for share in [0.25, 0.5, 0.75] {
                 let quantile = libm::pow(-libm::log(share), 1.0 / shape);
@@ -284,9 +287,13 @@ mod tests {
             }
             let mean = draws.iter().sum::<f64>() / DRAWS as f64;
             // Variance: Gamma(1 + 2/k) - Gamma(1 + 1/k)^2.
-            let variance = libm::tgamma(1.0 + 2.0 / shape) - law.mean() * law.mean();
+            let variance =
+                libm::tgamma(1.0 + 2.0 / shape) - distribution.mean() * distribution.mean();
             let error = (variance / DRAWS as f64).sqrt();
-            assert!((mean - law.mean()).abs() < 4.0 * error, "{shape} {mean}");
+            assert!(
+                (mean - distribution.mean()).abs() < 4.0 * error,
+                "{shape} {mean}"
+            );
         }
     }
 
@@ -295,8 +302,12 @@ mod tests {
     fn packets_of_a_weibull_law_of_shape_one_are_those_of_the_exponential() {
         for kilobytes in [1, 10, 300] {
             let scale = Bytes::new(1000 * kilobytes);
-            let ours = Law::Weibull { shape: 1.0, scale }.mean_units(1460.0);
-            close(ours, Law::Exponential(scale).mean_units(1460.0), 1e-3);
+            let ours = Distribution::Weibull { shape: 1.0, scale }.mean_units(1460.0);
+            close(
+                ours,
+                Distribution::Exponential(scale).mean_units(1460.0),
+                1e-3,
+            );
         }
     }
 
@@ -305,47 +316,50 @@ mod tests {
     }
 
     /// A law of every kind, and of each of its forms; tails short enough for a thousand points to stand for them.
-    fn all() -> Vec<Law<Time>> {
+    fn all() -> Vec<Distribution<Time>> {
         let (ten, forty) = (millis(10), millis(40));
-        let parts = vec![(0.25, Law::Value(forty)), (0.75, Law::Uniform(ten, forty))];
-        let jitter = |base| Law::Jitter {
+        let parts = vec![
+            (0.25, Distribution::Value(forty)),
+            (0.75, Distribution::Uniform(ten, forty)),
+        ];
+        let jitter = |base| Distribution::Jitter {
             base: Box::new(base),
-            jitter: Box::new(Law::Uniform(millis(2), millis(12))),
+            jitter: Box::new(Distribution::Uniform(millis(2), millis(12))),
         };
-        let pareto = |shape, maximum| Law::Pareto {
+        let pareto = |shape, maximum| Distribution::Pareto {
             shape,
             minimum: ten,
             maximum,
         };
         vec![
-            Law::Value(ten),
-            Law::List(vec![ten, forty, millis(15)]),
-            Law::Uniform(ten, forty),
-            Law::Linspace(ten, forty),
-            Law::Linspace(forty, ten),
-            Law::Exponential(ten),
+            Distribution::Value(ten),
+            Distribution::List(vec![ten, forty, millis(15)]),
+            Distribution::Uniform(ten, forty),
+            Distribution::Linspace(ten, forty),
+            Distribution::Linspace(forty, ten),
+            Distribution::Exponential(ten),
             pareto(4.0, None),
             pareto(1.5, Some(millis(80))),
             pareto(1.0, Some(millis(80))),
             pareto(0.5, Some(millis(80))),
-            Law::Lognormal {
+            Distribution::Lognormal {
                 median: ten,
                 sigma: 0.4,
             },
-            Law::Weibull {
+            Distribution::Weibull {
                 shape: 2.5,
                 scale: ten,
             },
-            Law::Choice(vec![ten, forty, millis(20)]),
-            Law::Mixture(parts),
-            Law::Cdf(vec![
+            Distribution::Choice(vec![ten, forty, millis(20)]),
+            Distribution::Mixture(parts),
+            Distribution::Cdf(vec![
                 (ten, 0.25),
                 (millis(20), 0.5),
                 (millis(20), 0.625),
                 (millis(80), 1.0),
             ]),
-            jitter(Law::Value(ten)),
-            jitter(Law::List(vec![ten, forty])),
+            jitter(Distribution::Value(ten)),
+            jitter(Distribution::List(vec![ten, forty])),
         ]
     }
 
@@ -354,49 +368,51 @@ mod tests {
     }
 
     /// Whether the mean of one over a draw is infinite, as where draws come near zero.
-    fn reaches_zero(law: &Law<Time>) -> bool {
-        matches!(law, Law::Exponential(_))
+    fn reaches_zero(distribution: &Distribution<Time>) -> bool {
+        matches!(distribution, Distribution::Exponential(_))
     }
 
     /// The properties computed without draws agree with those of equally likely values that
     /// represent the law.
     #[test]
     fn values_that_stand_for_a_law_have_its_means_and_ends() {
-        for law in all() {
-            let points = law.representatives(3);
+        for distribution in all() {
+            let points = distribution.representatives(3);
             // For the addition of a jitter there are 64 points, the first at its beginning.
-            close(average(&points), law.mean(), 6e-3);
+            close(average(&points), distribution.mean(), 6e-3);
             let inverse: Vec<f64> = points.iter().map(|x| 1.0 / x).collect();
-            if reaches_zero(&law) {
-                assert_eq!(law.mean_inverse(3), f64::INFINITY);
+            if reaches_zero(&distribution) {
+                assert_eq!(distribution.mean_inverse(3), f64::INFINITY);
             } else {
-                close(average(&inverse), law.mean_inverse(3), 6e-3);
+                close(average(&inverse), distribution.mean_inverse(3), 6e-3);
             }
-            let (low, high) = (law.infimum(), law.supremum());
+            let (low, high) = (distribution.infimum(), distribution.supremum());
             for x in &points {
                 assert!(
                     (low - 1e-12..=high + 1e-12).contains(x),
-                    "{law:?} {low} {x} {high}"
+                    "{distribution:?} {low} {x} {high}"
                 );
             }
             // The ends are reached, or nearly.
             let least = points.iter().copied().fold(f64::INFINITY, f64::min);
             let most = points.iter().copied().fold(0.0, f64::max);
             let unbounded = matches!(
-                law,
-                Law::Lognormal { .. } | Law::Weibull { .. } | Law::Exponential(_)
+                distribution,
+                Distribution::Lognormal { .. }
+                    | Distribution::Weibull { .. }
+                    | Distribution::Exponential(_)
             );
             assert!(
                 least < 1.02 * low || (unbounded && low == 0.0),
-                "{law:?} {least}"
+                "{distribution:?} {least}"
             );
             assert!(
                 most > 0.95 * high || high == f64::INFINITY,
-                "{law:?} {most}"
+                "{distribution:?} {most}"
             );
             assert_eq!(
                 high == f64::INFINITY,
-                unbounded || matches!(law, Law::Pareto { maximum: None, .. })
+                unbounded || matches!(distribution, Distribution::Pareto { maximum: None, .. })
             );
         }
     }
@@ -405,53 +421,57 @@ mod tests {
     #[test]
     fn packets_of_a_transfer_are_rounded_up() {
         let kb = |n: u64| Bytes::new(1000 * n);
-        let pareto = |shape, maximum| Law::Pareto {
+        let pareto = |shape, maximum| Distribution::Pareto {
             shape,
             minimum: kb(40),
             maximum,
         };
-        let part = |weight, law| (weight, law);
-        for (law, tolerance) in [
-            (Law::Value(kb(10)), 1e-12),
-            (Law::List(vec![kb(1), kb(10), kb(33)]), 1e-12),
-            (Law::Uniform(kb(1), kb(10)), 1e-2),
-            (Law::Exponential(kb(1)), 1e-2),
-            (Law::Exponential(kb(100)), 1e-2),
+        let part = |weight, distribution| (weight, distribution);
+        for (distribution, tolerance) in [
+            (Distribution::Value(kb(10)), 1e-12),
+            (Distribution::List(vec![kb(1), kb(10), kb(33)]), 1e-12),
+            (Distribution::Uniform(kb(1), kb(10)), 1e-2),
+            (Distribution::Exponential(kb(1)), 1e-2),
+            (Distribution::Exponential(kb(100)), 1e-2),
             (pareto(3.0, None), 1e-2),
             (pareto(1.2, Some(kb(400))), 1e-2),
             (
-                Law::Lognormal {
+                Distribution::Lognormal {
                     median: kb(50),
                     sigma: 0.5,
                 },
                 1e-2,
             ),
             (
-                Law::Weibull {
+                Distribution::Weibull {
                     shape: 1.5,
                     scale: kb(5),
                 },
                 1e-2,
             ),
-            (Law::Choice(vec![kb(1), kb(3)]), 1e-12),
+            (Distribution::Choice(vec![kb(1), kb(3)]), 1e-12),
             (
-                Law::Mixture(vec![
-                    part(0.25, Law::Value(kb(9))),
-                    part(0.75, Law::Exponential(kb(2))),
+                Distribution::Mixture(vec![
+                    part(0.25, Distribution::Value(kb(9))),
+                    part(0.75, Distribution::Exponential(kb(2))),
                 ]),
                 1e-2,
             ),
             (
-                Law::Cdf(vec![(kb(1), 0.0), (kb(20), 0.5), (kb(50), 1.0)]),
+                Distribution::Cdf(vec![(kb(1), 0.0), (kb(20), 0.5), (kb(50), 1.0)]),
                 1e-2,
             ),
         ] {
-            let points = law.representatives(1);
+            let points = distribution.representatives(1);
             for unit in [700.0, 1460.0, 9000.0] {
                 let packets: Vec<f64> = points.iter().map(|x| (x / unit).ceil().max(1.0)).collect();
-                let found = law.mean_units(unit);
+                let found = distribution.mean_units(unit);
                 // The half packet of Euler and Maclaurin wants sizes of several packets.
-                if matches!(law, Law::Lognormal { .. } | Law::Pareto { .. }) && unit > 5000.0 {
+                if matches!(
+                    distribution,
+                    Distribution::Lognormal { .. } | Distribution::Pareto { .. }
+                ) && unit > 5000.0
+                {
                     continue;
                 }
                 close(found, average(&packets), tolerance);
@@ -464,10 +484,10 @@ mod tests {
     #[test]
     fn draws_follow_their_law() {
         const DRAWS: u64 = 24_000;
-        for law in all() {
+        for distribution in all() {
             let mut stream = Stream::new(Seed::default(), 1, Purpose::FlowCount);
             let draws: Vec<f64> = (0..DRAWS)
-                .map(|n| law.draw(n % 6, 6, &mut stream).to_real())
+                .map(|n| distribution.draw(n % 6, 6, &mut stream).to_real())
                 .collect();
             let mean = average(&draws);
             let variance = average(
@@ -478,18 +498,18 @@ mod tests {
             );
             let error = 4.0 * (variance / DRAWS as f64).sqrt();
             assert!(
-                (mean - law.mean()).abs() <= error.max(2e-3 * mean),
-                "{law:?} {mean} {}",
-                law.mean()
+                (mean - distribution.mean()).abs() <= error.max(2e-3 * mean),
+                "{distribution:?} {mean} {}",
+                distribution.mean()
             );
-            let (low, high) = (law.infimum(), law.supremum());
+            let (low, high) = (distribution.infimum(), distribution.supremum());
             assert!(
                 draws
                     .iter()
                     .all(|x| (low - 1e-12..=high + 1e-12).contains(x)),
-                "{law:?}"
+                "{distribution:?}"
             );
-            let mut points = law.representatives(6);
+            let mut points = distribution.representatives(6);
             points.sort_by(f64::total_cmp);
             for share in [0.25, 0.5, 0.75] {
                 let at = points[(share * points.len() as f64) as usize];
@@ -501,11 +521,11 @@ mod tests {
                 let (found_least, found_most) = (of(&draws, 1.0 - 1e-3), of(&draws, 1.0 + 1e-3));
                 assert!(
                     (found_least - least).abs() < 0.025,
-                    "{law:?} {share} {found_least} {least}"
+                    "{distribution:?} {share} {found_least} {least}"
                 );
                 assert!(
                     (found_most - most).abs() < 0.025,
-                    "{law:?} {share} {found_most} {most}"
+                    "{distribution:?} {share} {found_most} {most}"
                 );
             }
         }

@@ -7,17 +7,17 @@ use crate::pacing::Pacing;
 use crate::packet::{Ecn, Packet, Tcp, Transport, Udp};
 use crate::pauses::{Trip, Watch};
 use crate::round_trip::{Least, Outstanding, Ticks, Times, Waiting};
-use crate::rounds::{Kind, Rounds, Sent, Windows};
 use crate::sequence::{Brought, Segment, Sequence, unwrapped};
 use crate::series::Series;
 use crate::stream::{Ending, Stream};
+use crate::window_rounds::{Kind, Sent, WindowRounds, Windows};
 
 /// Time within which a filled gap is reordering for any round trip, in nanoseconds.
 const REORDERING: u64 = 3_000_000;
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Half {
+pub(crate) struct ConnectionDirection {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     pub(crate) data_packets: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Answer {
     pub(crate) window: Option<u32>,
 }
 
-impl Half {
+impl ConnectionDirection {
     /// Counts a packet of this direction with any content.
     pub(crate) fn count(&mut self, time: u64, packet: &Packet) {
         self.packets += 1;
@@ -188,7 +188,9 @@ impl Half {
         if let Some(detail) = &mut self.detail {
             if let (Some(stamps), Some(flight)) = (tcp.timestamps, self.sequence.flight()) {
                 let number = self.sequence.high() - flight;
-                detail.rounds.acknowledge(stamps.value, number, budget);
+                detail
+                    .window_rounds
+                    .acknowledge(stamps.value, number, budget);
             }
             let window = detail.series.at(time, budget);
             if let Some(sample) = sample {
@@ -307,7 +309,7 @@ impl Half {
             marked_inside: self.marked_inside,
         };
         if let Some(detail) = self.detail.take() {
-            budget.follow(detail.sent.len() + detail.rounds.len(), 0);
+            budget.follow(detail.sent.len() + detail.window_rounds.len(), 0);
             detail.finish(&mut stream, trip, budget);
         }
         Some(stream)
@@ -340,7 +342,7 @@ impl Half {
             sent,
             behind: Times::default(),
             before: Times::default(),
-            rounds: Rounds::default(),
+            window_rounds: WindowRounds::default(),
             watch,
             pacing: Pacing::default(),
             series,
@@ -414,7 +416,7 @@ impl Half {
                 kind: brought.kind(),
                 reduced: tcp.flags.cwr() && !tcp.flags.syn(),
             };
-            detail.rounds.send(&sent, budget);
+            detail.window_rounds.send(&sent, budget);
         }
         detail.note(time, brought, base, budget);
     }

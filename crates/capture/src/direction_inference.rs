@@ -14,16 +14,16 @@ const MOST_ADDRESSES: usize = 1 << 18;
 
 /// The known sides of an interface.
 #[derive(Debug, Default)]
-pub(crate) struct Sides {
+pub(crate) struct DirectionInference {
     stations: [Option<u32>; 2],
     crowded: bool,
     addresses: HashMap<IpAddr, u8, RandomState>,
-    told: Told,
+    evidence: DirectionEvidence,
 }
 
 /// Number of connections and lone packets by the evidence for their side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct DirectionEvidence {
     /// The capture states whether the packet came in.
     pub by_capture: u64,
     /// At most two stations have sent so far.
@@ -36,16 +36,16 @@ pub struct Told {
     pub unclear: u64,
 }
 
-impl Sides {
+impl DirectionInference {
     /// The side (0 or 1) that a packet comes from.
     pub(crate) fn of(&mut self, packet: &Packet) -> u8 {
         if let Some(inbound) = packet.inbound {
-            self.told.by_capture += 1;
+            self.evidence.by_capture += 1;
             return u8::from(inbound);
         }
         let (source, destination) = (packet.flow.source, packet.flow.destination);
         if let Some(side) = packet.stations.and_then(|(from, _)| self.of_station(from)) {
-            self.told.by_station += 1;
+            self.evidence.by_station += 1;
             self.paint(source, side);
             self.paint(destination, 1 - side);
             return side;
@@ -53,23 +53,23 @@ impl Sides {
         let known = |address| self.addresses.get(address).copied();
         let side = match (known(&source), known(&destination)) {
             (Some(from), Some(to)) if from == to => {
-                self.told.unclear += 1;
+                self.evidence.unclear += 1;
                 return u8::from(source > destination);
             }
             (Some(from), _) => {
-                self.told.by_address += 1;
+                self.evidence.by_address += 1;
                 from
             }
             (None, Some(to)) => {
-                self.told.by_address += 1;
+                self.evidence.by_address += 1;
                 1 - to
             }
             (None, None) if private(source) != private(destination) => {
-                self.told.by_address += 1;
+                self.evidence.by_address += 1;
                 u8::from(!private(source))
             }
             (None, None) => {
-                self.told.by_port += 1;
+                self.evidence.by_port += 1;
                 u8::from(packet.flow.source_port < packet.flow.destination_port)
             }
         };
@@ -86,8 +86,8 @@ impl Sides {
     }
 
     /// The evidence for the sides.
-    pub(crate) fn told(&self) -> Told {
-        self.told
+    pub(crate) fn evidence(&self) -> DirectionEvidence {
+        self.evidence
     }
 
     /// The side of a station; `None` after a third station has sent.

@@ -12,7 +12,7 @@ const FINEST: f64 = 1.0 / 64.0;
 
 /// All counts of one link.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LinkCounters {
     /// Packets that arrived, background included.
     pub(crate) arrived: f64,
     /// Departures, in packets.
@@ -38,18 +38,18 @@ pub(crate) struct Tally {
     pub(crate) drains: Option<f64>,
     /// Distributions over time of the drain time, in the unit of `largest`, while the capacity is
     /// below its mean and while it is not. Without bins if the capacity is constant.
-    pub(crate) slow: QueueLawCount,
-    pub(crate) fast: QueueLawCount,
+    pub(crate) slow: QueueHistogram,
+    pub(crate) fast: QueueHistogram,
     /// Number of congestion events.
     pub(crate) events: u64,
     /// Sum over events of the fraction of the flows that was cut.
     pub(crate) fractions: f64,
     /// Distribution of the queue that accepted packets find, or of their waiting times, in the unit
     /// of `largest`.
-    pub(crate) found: QueueLawCount,
+    pub(crate) found: QueueHistogram,
 }
 
-impl Tally {
+impl LinkCounters {
     /// Resets all counts without freeing memory.
     pub(crate) fn reset(&mut self) {
         let [found, slow, fast] = self.take_laws().map(|mut law| {
@@ -79,7 +79,7 @@ impl Tally {
         }
     }
 
-    fn take_laws(&mut self) -> [QueueLawCount; 3] {
+    fn take_laws(&mut self) -> [QueueHistogram; 3] {
         [&mut self.found, &mut self.slow, &mut self.fast].map(std::mem::take)
     }
 
@@ -115,7 +115,7 @@ impl Tally {
 /// directly, and to whole bins through density differences. If the queue exceeds the last bin, bins
 /// are merged in pairs. Therefore the used part of a large buffer is resolved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct QueueLawCount {
+pub(crate) struct QueueHistogram {
     width: f64,
     /// Bins per packet.
     scale: f64,
@@ -128,7 +128,7 @@ pub(crate) struct QueueLawCount {
     changes: Vec<f64>,
 }
 
-impl QueueLawCount {
+impl QueueHistogram {
     pub(crate) fn new(buffer: f64) -> Self {
         // The width is halved repeatedly, so that doubled bins end at the buffer.
         let mut finest = buffer / BINS as f64;
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn quantiles_of_a_known_law() {
-        let mut law = QueueLawCount::new(100.0);
+        let mut law = QueueHistogram::new(100.0);
         law.add_empty(10.0);
         law.add_between(80.0, 20.0, 60.0);
         law.add_full(30.0);
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn of_a_buffer_that_is_hardly_used_the_used_part_is_told_apart() {
         for buffer in [100.0, 1e4, 1e7, 1e12] {
-            let mut law = QueueLawCount::new(buffer);
+            let mut law = QueueHistogram::new(buffer);
             for k in 1..=97 {
                 law.add_between(f64::from(k - 1), f64::from(k), 1.0);
                 for (p, queue) in [(0.25, 0.25), (0.5, 0.5), (0.99, 0.99)] {
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn many_stretches_conserve_mass() {
-        let mut law = QueueLawCount::new(1.0);
+        let mut law = QueueHistogram::new(1.0);
         for i in 0..1000 {
             let x = f64::from(i) / 1000.0;
             law.add_between(x, (x * 7.3) % 1.0, 1.0);
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_packets_counted_one_by_one() {
         for stretches in [1_u32, 3, 40] {
-            let mut law = QueueLawCount::new(50.0);
+            let mut law = QueueHistogram::new(50.0);
             let mut found = Vec::new();
             law.add_empty(500.0);
             found.resize(500, 0.0);
