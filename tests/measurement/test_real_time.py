@@ -67,14 +67,14 @@ LATE = Lateness(p50_s=12e-6, p99_s=90e-6, p999_s=210e-6, max_s=3e-3, frozen_s=2.
 def core(lateness: Lateness | None) -> _core.Report:
     """A report as of an engine in real time: a run of the packet engine with this lateness of the machine."""
     scenario = Scenario.parse(VARIED)
-    kept = scenario.run(replications=1).core.kept()
+    kept = scenario.run(replications=1).core.to_cached()
     if lateness is not None:
         values = {name: format(Decimal(repr(value)), "f") for name, value in dataclasses.asdict(lateness).items()}
         told = ",".join(f'"{name}":{value}' for name, value in values.items())
         kept = re.sub(r'("peak_rss_bytes":\d+)', rf'\1,"lateness":{{{told}}}', kept)
         remark = f'["late","lateness",{{"frozen_s":{values["frozen_s"]},"p999_s":{values["p999_s"]}}},"it was late"]'
         kept = kept.replace('"warnings":[]},"remarks":[]', f'"warnings":["it was late"]}},"remarks":[{remark}]')
-    restored = _core.Report.restored(kept)
+    restored = _core.Report.from_cached(kept)
     assert restored is not None
     return restored
 

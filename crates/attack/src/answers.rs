@@ -36,9 +36,9 @@ pub fn check(scenario: &Scenario, report: &Report) {
     for warning in &report.warnings {
         check_sentence(&warning.to_string());
     }
-    let kept = report.kept().expect("a report is JSON");
+    let to_cached = report.to_cached().expect("a report is JSON");
     assert_eq!(
-        Report::restored(&kept).as_ref(),
+        Report::from_cached(&to_cached).as_ref(),
         Some(report),
         "as it is kept"
     );

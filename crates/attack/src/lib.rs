@@ -7,9 +7,9 @@
 
 pub mod allocations;
 pub mod answers;
+mod cached_reports;
 mod captures;
 mod distributions;
-mod kept;
 mod quantities;
 mod random_scenario;
 mod random_traffic;
@@ -68,7 +68,7 @@ pub static TARGETS: [Target; 7] = [
     Target {
         name: "kept",
         reads: "a report as an unfinished search keeps it",
-        feed: kept::feed,
+        feed: cached_reports::feed,
     },
     Target {
         name: "captures",

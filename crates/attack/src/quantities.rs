@@ -16,7 +16,7 @@ pub(crate) fn feed(bytes: &[u8]) {
                 assert!(value.is_finite() && value >= 0.0, "{dimension:?}: {value}");
                 assert_eq!(dimension.read(&format!(" {text} ")), Ok(value));
             }
-            Err(mistake) => check_sentence(&mistake.to_string()),
+            Err(value_error) => check_sentence(&value_error.to_string()),
         }
     }
     check_units(text);

@@ -172,5 +172,5 @@ impl Runner {
 
 /// A report as the bytes that users see.
 fn bytes(report: &Report) -> String {
-    report.kept().expect("a report is JSON")
+    report.to_cached().expect("a report is JSON")
 }

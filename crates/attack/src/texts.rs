@@ -129,7 +129,7 @@ fn check_same_but_for_buffers(one: &Scenario, other: &Scenario) {
 fn check_mistake(error: &ScenarioError) {
     check_sentence(&error.to_string());
     check_sentence(&error.at_key());
-    assert!(!error.mistake.allowed().trim().is_empty(), "{error}");
+    assert!(!error.value_error.allowed().trim().is_empty(), "{error}");
 }
 
 /// A scenario with an entry in every section.

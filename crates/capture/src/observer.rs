@@ -13,7 +13,7 @@ use crate::observation::{Direction, Observation, ObservedInterface};
 use crate::packet::{Packet, Transport};
 use crate::queue::{Fate, Late, Owner, Queue};
 use crate::stream::Ending;
-use crate::table::{Key, Paths, Place, Table};
+use crate::table::{Key, PacketOrigin, Paths, Table};
 
 /// Maximum number of observed interfaces.
 const MOST_PORTS: usize = 16;
@@ -202,14 +202,14 @@ impl Observer {
     fn connect(&mut self, place: usize, time: u64, packet: &Packet) -> (u8, Owner) {
         let (key, greater) = Key::of(packet);
         let mut found = self.table.find(&key, greater);
-        if let Some(Place { slot, direction }) = found
+        if let Some(PacketOrigin { slot, direction }) = found
             && let Some(connection) = self.table.get(slot)
             && connection.is_reused_by(direction, packet)
         {
             self.remove(slot, Ending::Reused);
             found = None;
         }
-        let Place { slot, direction } = found.unwrap_or_else(|| {
+        let PacketOrigin { slot, direction } = found.unwrap_or_else(|| {
             while let Some(connection) = self.table.evicted() {
                 self.evicted += 1;
                 self.end(*connection, Ending::Evicted);

@@ -94,7 +94,7 @@ struct Slot {
 
 /// A connection and the half that sent a packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PacketOrigin {
     pub(crate) slot: u32,
     pub(crate) direction: usize,
 }
@@ -111,14 +111,19 @@ impl Table {
     }
 
     /// The connection of a packet, and the half that sent it.
-    pub(crate) fn find(&self, key: &Key, greater: bool) -> Option<Place> {
+    pub(crate) fn find(&self, key: &Key, greater: bool) -> Option<PacketOrigin> {
         let slot = *self.found.get(key)?;
         let direction = usize::from(self.slots[slot as usize].greater != greater);
-        Some(Place { slot, direction })
+        Some(PacketOrigin { slot, direction })
     }
 
     /// Adds a connection whose first packet is of half 0. There must be room.
-    pub(crate) fn insert(&mut self, key: Key, greater: bool, connection: Connection) -> Place {
+    pub(crate) fn insert(
+        &mut self,
+        key: Key,
+        greater: bool,
+        connection: Connection,
+    ) -> PacketOrigin {
         let slot = Slot {
             key,
             greater,
@@ -136,7 +141,7 @@ impl Table {
             self.slots.len() as u32 - 1
         };
         self.found.insert(key, place);
-        Place {
+        PacketOrigin {
             slot: place,
             direction: 0,
         }

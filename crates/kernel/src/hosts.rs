@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use forebay_scenario::{FlowGroup, Scenario};
 use forebay_simulation::{
-    Completed, Direction, Ends, Event, FlowId, Flows, Group, GroupId, HopNumber, Hosts, InFlight,
-    Kind, Mark, Network, Place, Refusal, ResponsiveId, Returned, ReversePath, Timeline,
+    Completed, Direction, Ends, Event, FlowId, FlowPosition, Flows, Group, GroupId, HopNumber,
+    Hosts, InFlight, Kind, Mark, Network, Refusal, ResponsiveId, Returned, ReversePath, Timeline,
     TransferStart, Transit, Turn, Unresponsive, UnresponsiveId,
 };
 use forebay_units::{Bytes, Time};
@@ -394,7 +394,7 @@ impl<'a> Hosts<'a> for SocketHosts<'a> {
         &mut self.flows
     }
 
-    fn prepare(&mut self, _group: &Group<'a>, place: Place) -> Result<SocketEnds, Refusal> {
+    fn prepare(&mut self, _group: &Group<'a>, place: FlowPosition) -> Result<SocketEnds, Refusal> {
         let payload = u64::from(place.packet_bytes).saturating_sub(TCP_HEADERS.get());
         Ok(SocketEnds::new(payload.max(1)))
     }

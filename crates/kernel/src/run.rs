@@ -17,7 +17,7 @@ use crate::priority::{
 use crate::side::Side;
 use crate::tcp::Listener;
 use crate::translation::{
-    FIRST_PORT, check_controllers, largest_packet, remarks, segments_at_once, settings,
+    FIRST_PORT, check_controllers, largest_packet, notes, segments_at_once, settings,
 };
 use crate::verdict::Evidence;
 
@@ -123,7 +123,7 @@ pub(crate) fn run_between(
     let mut report = report(NAME, (scenario, options.seed), simulation);
     report.cost.lateness = Some(evidence.cost());
     report.cost.cpu_s = (thread_cpu_time() - begun).as_secs_f64();
-    report.warnings.extend(remarks(scenario));
+    report.warnings.extend(notes(scenario));
     Ok(Outcome { report, evidence })
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn settings(scenario: &Scenario) -> Vec<(&'static str, String)> {
 }
 
 /// Warnings about the stack features of each group that the kernel implements differently.
-pub(crate) fn remarks(scenario: &Scenario) -> Vec<Warning> {
+pub(crate) fn notes(scenario: &Scenario) -> Vec<Warning> {
     let told = segments_at_once(scenario).is_some();
     let remark = |(_, group): (usize, &FlowGroup)| {
         let mut keys = otherwise(&group.stack);
@@ -415,11 +415,11 @@ mod tests {
 
     #[test]
     fn what_the_kernel_does_otherwise_is_said_of_its_group() {
-        assert_eq!(remarks(&group("stack = \"linux\"")), []);
+        assert_eq!(notes(&group("stack = \"linux\"")), []);
         let told = "stack = \"linux\"\necn = true\nslow_start_after_idle = false\noffload = false";
-        assert_eq!(remarks(&group(told)), []);
+        assert_eq!(notes(&group(told)), []);
         let linux = "[[flows]]\nrtt = \"1ms\"\nstack = \"linux\"\n";
-        let one = remarks(&scenario(&format!("{linux}{linux}offload = false\n")));
+        let one = notes(&scenario(&format!("{linux}{linux}offload = false\n")));
         assert_eq!(one.len(), 1, "a device gathers for all or for none");
         assert!(one[0].text.contains("offload"), "{}", one[0].text);
         for (key, value) in [
@@ -437,7 +437,7 @@ mod tests {
             ("frto", "false"),
         ] {
             let other = group(&format!("stack = \"linux\"\n{key} = {value}"));
-            let said = remarks(&other);
+            let said = notes(&other);
             assert_eq!(said.len(), 1, "{key}");
             let text = &said[0].text;
             assert!(
@@ -445,7 +445,7 @@ mod tests {
                 "{key}: {text}"
             );
         }
-        let both = remarks(&scenario(
+        let both = notes(&scenario(
             "[[flows]]\nrtt = \"1ms\"\n[[flows]]\nworkload = \"voip\"\n[[flows]]\nrtt = \"2ms\"",
         ));
         assert_eq!(both.len(), 2);

@@ -5,7 +5,7 @@ use forebay_discipline::Label;
 use forebay_random::{Purpose, StreamKey};
 use forebay_scenario::{DelayedAck, FlowGroup, HeaderFields, HeaderRecord, Segment, Workload};
 use forebay_simulation::{
-    Alarm, Direction, Ends, Event, Group, Identity, Kind, Place, Progress, Refusal, Turn,
+    Alarm, Direction, Ends, Event, FlowPosition, Group, Identity, Kind, Progress, Refusal, Turn,
     unsupported,
 };
 use forebay_simulation::{Calendar, Flow};
@@ -52,7 +52,7 @@ pub(crate) struct SimulatedEnds {
 
 impl SimulatedEnds {
     /// The ends of a flow of this group that has not started.
-    pub(crate) fn new(group: &Group<'_>, place: Place) -> Result<Self, Refusal> {
+    pub(crate) fn new(group: &Group<'_>, place: FlowPosition) -> Result<Self, Refusal> {
         let random = group.draws.key(place.index, Purpose::Controller);
         let begin = FlowStart {
             packets: Some(0),

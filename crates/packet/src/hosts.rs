@@ -13,9 +13,9 @@ mod tests;
 use forebay_random::Purpose;
 use forebay_scenario::{FlowGroup, Scenario, Stack};
 use forebay_simulation::{
-    Alarm, Calendar, Completed, Event, FlowId, Flows, Group, HopNumber, Hosts, InFlight, Kind,
-    Mark, Network, Place, Refusal, ResponsiveId, ReversePath, Timeline, TransferStart, Transit,
-    Turn, Unresponsive,
+    Alarm, Calendar, Completed, Event, FlowId, FlowPosition, Flows, Group, HopNumber, Hosts,
+    InFlight, Kind, Mark, Network, Refusal, ResponsiveId, ReversePath, Timeline, TransferStart,
+    Transit, Turn, Unresponsive,
 };
 use forebay_units::Time;
 
@@ -365,7 +365,11 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         &mut self.flows
     }
 
-    fn prepare(&mut self, group: &Group<'a>, place: Place) -> Result<SimulatedEnds, Refusal> {
+    fn prepare(
+        &mut self,
+        group: &Group<'a>,
+        place: FlowPosition,
+    ) -> Result<SimulatedEnds, Refusal> {
         SimulatedEnds::new(group, place)
     }
 

@@ -51,7 +51,7 @@ proptest! {
             // A larger scenario is only set up.
             Ok(scenario) if scenario.most_events() < 5e6 => check(&text.0),
             Ok(_) => {}
-            Err(error) => prop_assert!(!error.mistake.allowed().is_empty()),
+            Err(error) => prop_assert!(!error.value_error.allowed().is_empty()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Metrics of the report contract, and quantities as users write them.
 
-use forebay_scenario::{Dimension, Mistake};
+use forebay_scenario::{Dimension, ValueError};
 use pyo3::prelude::*;
 
 use crate::errors::InputError;
@@ -51,8 +51,8 @@ pub(crate) fn parse_quantity(text: &str, dimension: &str) -> PyResult<f64> {
             names.join(", ")
         ))
     })?;
-    let mistake = |mistake: Mistake| InputError::new_err(mistake.to_string());
-    wanted.read(text).map_err(mistake)
+    let value_error = |value_error: ValueError| InputError::new_err(value_error.to_string());
+    wanted.read(text).map_err(value_error)
 }
 
 /// Return the number at the beginning of a text and the unit after it; None if there is no number.

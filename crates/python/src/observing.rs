@@ -40,8 +40,8 @@ enum Stopped {
 pub(crate) fn observe_captures(
     py: Python<'_>,
     paths: Vec<std::path::PathBuf>,
-    before: Option<Place>,
-    after: Option<Place>,
+    before: Option<InterfaceName>,
+    after: Option<InterfaceName>,
     ahead_ns: Vec<i64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'_, PyDict>> {
@@ -78,7 +78,7 @@ pub(crate) fn observe_captures(
 
 /// An interface as Python names it.
 #[derive(FromPyObject)]
-pub(crate) enum Place {
+pub(crate) enum InterfaceName {
     Number(u16),
     Name(String),
 }
@@ -86,8 +86,8 @@ pub(crate) enum Place {
 /// The interfaces on both sides of a queue.
 fn queue_of(
     captures: &Merged,
-    before: Option<&Place>,
-    after: Option<&Place>,
+    before: Option<&InterfaceName>,
+    after: Option<&InterfaceName>,
 ) -> PyResult<Option<(u16, u16)>> {
     let named = |name: &str| {
         let known = |&number: &u16| captures.interface(number).is_some();
@@ -100,9 +100,9 @@ fn queue_of(
     let (Some(before), Some(after)) = (before, after) else {
         return Ok(named("arrivals").zip(named("departures")));
     };
-    let found = |place: &Place, argument: &'static str| match place {
-        Place::Number(number) => Ok(*number),
-        Place::Name(name) => named(name).ok_or_else(|| {
+    let found = |place: &InterfaceName, argument: &'static str| match place {
+        InterfaceName::Number(number) => Ok(*number),
+        InterfaceName::Name(name) => named(name).ok_or_else(|| {
             let text = format!(
                 "found {name:?}; allowed: the name of an interface of the captures, or its number"
             );

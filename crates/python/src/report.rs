@@ -21,15 +21,15 @@ impl Report {
     }
 
     /// Return the report as a text from which `restored` makes the same report, without traces.
-    fn kept(&self) -> PyResult<String> {
-        let kept = self.0.kept();
-        kept.map_err(|error| ForebayError::new_err(error.to_string()))
+    fn to_cached(&self) -> PyResult<String> {
+        let cached = self.0.to_cached();
+        cached.map_err(|error| ForebayError::new_err(error.to_string()))
     }
 
     /// Return the report that was stored as this text; None if the text is not one.
     #[staticmethod]
-    fn restored(text: &str) -> Option<Self> {
-        forebay_scenario::Report::restored(text).map(|report| Self(Arc::new(report)))
+    fn from_cached(text: &str) -> Option<Self> {
+        forebay_scenario::Report::from_cached(text).map(|report| Self(Arc::new(report)))
     }
 
     /// Return the warnings: kind, subject, figures by name, and sentence of each.

@@ -45,7 +45,7 @@ pub use model::flows::{Access, FlowGroup};
 pub use model::link::{Link, Memory, RateLayer};
 pub use model::loss::{GilbertElliott, MediumLoss};
 pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
-pub use model::metric::{Goal, Metric, Place, Relation, Scope, Unit};
+pub use model::metric::{Goal, Metric, Relation, Scope, SourcePosition, Unit};
 pub use model::options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,
     VictimCountLaw, VictimPolicy,
@@ -66,6 +66,6 @@ pub use text::grammar::KeyText;
 pub use text::naming::{Unknown, american, counted, likeliest};
 pub use text::overrides::Override;
 pub use text::quantity::split_quantity;
-pub use text::tree::{Format, Mistake, ScenarioError, Source};
+pub use text::tree::{Format, ScenarioError, Source, ValueError};
 
 pub use answer::warning::{Warning, WarningKind};

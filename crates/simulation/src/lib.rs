@@ -62,4 +62,4 @@ pub use simulation::Simulation;
 pub use timeline::Timeline;
 pub use traffic::Traffic;
 pub use traffic::group::Group;
-pub use traffic::hosts::{Completed, Hosts, Place, ReversePath, TransferStart, Turn};
+pub use traffic::hosts::{Completed, FlowPosition, Hosts, ReversePath, TransferStart, Turn};

@@ -28,7 +28,7 @@ use crate::refusal::Refusal;
 use crate::timeline::Timeline;
 use crate::traffic::delivery_lanes::{DeliveryLanes, way};
 use crate::traffic::group::Group;
-use crate::traffic::hosts::{Completed, Hosts, Place, ReversePath, Turn};
+use crate::traffic::hosts::{Completed, FlowPosition, Hosts, ReversePath, Turn};
 use crate::traffic::source::{Source, SourceSetup, TooManyPeriods};
 
 /// Everything that sends.
@@ -151,7 +151,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             packet_bytes: packet.get() as u32,
             ..Transit::default()
         };
-        let place = Place {
+        let place = FlowPosition {
             index,
             packet_bytes: transit.packet_bytes,
         };

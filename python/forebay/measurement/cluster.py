@@ -135,7 +135,7 @@ class Replication:
 def _kept(asked: Sequence[Replication], memory: int) -> list[Answer]:
     """On a worker: the report of each replication, complete except for traces."""
     outcomes = run_here(lambda allowed: [each.job(allowed) for each in asked], memory)
-    return [(False, str(found)) if isinstance(found, ForebayError) else (True, found.kept()) for found in outcomes]
+    return [(False, str(found)) if isinstance(found, ForebayError) else (True, found.to_cached()) for found in outcomes]
 
 
 class Cluster:
@@ -277,7 +277,7 @@ class Cluster:
         def record(number: int, kept: str | ForebayError) -> None:
             if isinstance(kept, ForebayError):
                 raise kept
-            report = _core.Report.restored(kept)
+            report = _core.Report.from_cached(kept)
             assert report is not None, "a worker of this build keeps reports as this one does"
             found[number] = Report(report)
             finished(number, found[number])

@@ -139,7 +139,7 @@ class Kept:
     def take(self, pair: Pair, scenario_sha256: str) -> Report | None:
         """A kept replication by buffer and number, if it is one of the scenario with this digest."""
         text = self._texts.get(pair)
-        restored = None if text is None else _core.Report.restored(text)
+        restored = None if text is None else _core.Report.from_cached(text)
         if restored is None:
             return None
         told = json.loads(restored.json())
@@ -151,7 +151,7 @@ class Kept:
         if self._bytes > MOST_BYTES_OF_ONE or self._busy:
             return
         lines: list[dict[str, Any]] = [] if self._bytes else [{"search": self._search}]
-        lines.append({"buffer": pair[0], "replication": pair[1], "kept": report.core.kept()})
+        lines.append({"buffer": pair[0], "replication": pair[1], "kept": report.core.to_cached()})
         text = b"".join(map(journal.line, lines))
         with suppress(OSError):
             if self._file is None:

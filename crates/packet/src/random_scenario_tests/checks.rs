@@ -98,7 +98,7 @@ pub(super) fn check(text: &str) {
     let scenario = match Scenario::parse(text, Format::Toml, "random", &[]) {
         Ok(scenario) => scenario,
         // An error names the mistake; the generator hardly ever makes such scenarios.
-        Err(error) => return assert!(!error.mistake.allowed().is_empty()),
+        Err(error) => return assert!(!error.value_error.allowed().is_empty()),
     };
     let seed = Seed {
         seed: scenario.run().seed,

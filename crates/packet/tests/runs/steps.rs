@@ -35,7 +35,7 @@ fn disciplines() -> impl Iterator<Item = &'static str> {
 /// Everything that a report says but what it costs.
 pub(crate) fn text_of(mut report: Report) -> String {
     report.cost = Cost::default();
-    report.kept().expect("a report as text")
+    report.to_cached().expect("a report as text")
 }
 
 /// Ten steps of one rate are that rate, byte for byte.

@@ -10,9 +10,9 @@ impl Report {
     ///
     /// # Errors
     /// A report that JSON cannot hold.
-    pub fn kept(&self) -> Result<String, serde_json::Error> {
-        let remarks: Vec<Value> = self.warnings.iter().map(kept_warning).collect();
-        serde_json::to_string(&json!({ "report": self, "remarks": remarks }))
+    pub fn to_cached(&self) -> Result<String, serde_json::Error> {
+        let notes: Vec<Value> = self.warnings.iter().map(kept_warning).collect();
+        serde_json::to_string(&json!({ "report": self, "remarks": notes }))
     }
 
     /// The report that was serialized to this text. It is none if the text is of no report, or of
@@ -25,19 +25,16 @@ impl Report {
     ///     [[flows]]\nrtt = \"10ms\"\n[run]\nwarmup = \"1s\"\nmeasure = \"1s\"";
     /// let scenario = Scenario::parse(text, Format::Toml, "<text>", &[])?;
     /// let report = Report::new("packet", &scenario, 1);
-    /// assert_eq!(Report::restored(&report.kept()?), Some(report));
-    /// assert_eq!(Report::restored("{}"), None);
+    /// assert_eq!(Report::from_cached(&report.to_cached()?), Some(report));
+    /// assert_eq!(Report::from_cached("{}"), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn restored(text: &str) -> Option<Self> {
-        let mut kept: Map<String, Value> = serde_json::from_str(text).ok()?;
-        let mut report: Self = serde_json::from_value(kept.remove("report")?).ok()?;
-        let remarks = kept.get("remarks")?.as_array()?;
-        report.warnings = remarks
-            .iter()
-            .map(restored_warning)
-            .collect::<Option<_>>()?;
-        (report.kept().ok()? == text).then_some(report)
+    pub fn from_cached(text: &str) -> Option<Self> {
+        let mut cached: Map<String, Value> = serde_json::from_str(text).ok()?;
+        let mut report: Self = serde_json::from_value(cached.remove("report")?).ok()?;
+        let notes = cached.get("remarks")?.as_array()?;
+        report.warnings = notes.iter().map(restored_warning).collect::<Option<_>>()?;
+        (report.to_cached().ok()? == text).then_some(report)
     }
 }
 
@@ -50,8 +47,8 @@ fn kept_warning(warning: &Warning) -> Value {
     ])
 }
 
-fn restored_warning(kept: &Value) -> Option<Warning> {
-    let [kind, subject, values, text] = &kept.as_array()?[..] else {
+fn restored_warning(cached: &Value) -> Option<Warning> {
+    let [kind, subject, values, text] = &cached.as_array()?[..] else {
         return None;
     };
     let kind = WarningKind::ALL.into_iter().find(|it| it.name() == kind)?;
@@ -145,10 +142,10 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back_the_same() {
         let report = full();
-        let kept = report.kept().unwrap();
-        let again = Report::restored(&kept).unwrap();
+        let cached = report.to_cached().unwrap();
+        let again = Report::from_cached(&cached).unwrap();
         assert_eq!(again, report);
-        assert_eq!(again.kept().unwrap(), kept);
+        assert_eq!(again.to_cached().unwrap(), cached);
     }
 
     #[test]
@@ -158,21 +155,21 @@ mod tests {
         assert_eq!(late["cost"]["lateness"]["p999_s"], 1e-3 / 3.0);
         assert_eq!(late["cost"]["lateness"]["freezes"], 5);
         report.cost.lateness = None;
-        let kept = report.kept().unwrap();
-        assert!(!kept.contains("lateness"), "{kept}");
-        assert_eq!(Report::restored(&kept), Some(report));
+        let cached = report.to_cached().unwrap();
+        assert!(!cached.contains("lateness"), "{cached}");
+        assert_eq!(Report::from_cached(&cached), Some(report));
     }
 
     #[test]
     fn a_text_that_was_spoiled_gives_nothing() {
-        let kept = full().kept().unwrap();
-        assert_eq!(Report::restored(&kept[..kept.len() - 1]), None);
+        let cached = full().to_cached().unwrap();
+        assert_eq!(Report::from_cached(&cached[..cached.len() - 1]), None);
         assert_eq!(
-            Report::restored(&kept.replace("few_drops", "few_crumbs")),
+            Report::from_cached(&cached.replace("few_drops", "few_crumbs")),
             None
         );
         assert_eq!(
-            Report::restored(&kept.replace("jain_index", "jane_index")),
+            Report::from_cached(&cached.replace("jain_index", "jane_index")),
             None
         );
         for other in [
@@ -185,14 +182,17 @@ mod tests {
             "{}",
             "{\"report\": 3}",
         ] {
-            assert_eq!(Report::restored(other), None, "{other}");
+            assert_eq!(Report::from_cached(other), None, "{other}");
         }
         assert_eq!(
-            Report::restored(&format!("{kept} ")),
+            Report::from_cached(&format!("{cached} ")),
             None,
             "not as it was kept"
         );
-        assert_eq!(Report::restored(&kept.replace("\"seed\":7,", "")), None);
+        assert_eq!(
+            Report::from_cached(&cached.replace("\"seed\":7,", "")),
+            None
+        );
     }
 
     #[test]
@@ -201,6 +201,6 @@ mod tests {
         report
             .metrics
             .insert(Metric::LossRate, f64::INFINITY.into());
-        assert_eq!(Report::restored(&report.kept().unwrap()), None);
+        assert_eq!(Report::from_cached(&report.to_cached().unwrap()), None);
     }
 }

@@ -7,7 +7,7 @@ use toml_edit::{Item, Table};
 
 use crate::model::scenario::Scenario;
 use crate::text::naming::shortened;
-use crate::text::tree::{Content, Format, Mistake, Node, ScenarioError, Source};
+use crate::text::tree::{Content, Format, Node, ScenarioError, Source, ValueError};
 
 impl Scenario {
     /// The lines of the flow group of this number in a text in TOML, with the comment directly
@@ -62,7 +62,10 @@ fn no_head(file: &str, found: String) -> ScenarioError {
             line: None,
         },
         key: "flows".to_owned(),
-        mistake: Box::new(Mistake::value(found, "groups with a head [[flows]] each")),
+        value_error: Box::new(ValueError::value(
+            found,
+            "groups with a head [[flows]] each",
+        )),
     }
 }
 

@@ -2,13 +2,13 @@
 //! that nothing limits. A scenario that needs more than is allowed is refused with that key. The
 //! parts are:
 //!
-//! - `at_once.rs`: the number of flows and packets at once.
+//! - `concurrency.rs`: the number of flows and packets at once.
 //! - `open_loop.rs`: the number of open-loop transfers.
 //! - `slow_start.rs`: the growth of windows and transfers within a run.
 //! - `loss_recovery.rs`: the packets that senders send while they repair losses.
 //! - `recorded.rs`: the records of `[trace]`.
 
-mod at_once;
+mod concurrency;
 mod loss_recovery;
 mod open_loop;
 mod recorded;

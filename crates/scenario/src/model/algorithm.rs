@@ -15,7 +15,7 @@ use crate::text::grammar::{entry, object, words};
 use crate::text::keys::{Context, Form};
 use crate::text::naming::Unknown;
 use crate::text::quantity::packets;
-use crate::text::tree::{Mistake, ScenarioError};
+use crate::text::tree::{ScenarioError, ValueError};
 
 /// Parameters that bound a range, where an algorithm has both: its lower and its upper end.
 const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
@@ -63,7 +63,11 @@ impl Algorithm {
         let description = found.ok_or_else(|| {
             let names = registry.iter();
             let names = names.map(|d| (d.name, d.aliases.iter().copied()));
-            kind.mistake(Mistake::Name(Unknown::spelled(cursor.what(), name, names)))
+            kind.value_error(ValueError::Name(Unknown::spelled(
+                cursor.what(),
+                name,
+                names,
+            )))
         })?;
         let mut algorithm = Self::new(description).within(preset);
         if cursor.text().is_none() {

@@ -158,9 +158,9 @@ mod tests {
         assert_eq!(link.rate.to_string(), "341.257498Mbps");
         let bits = link.rate.as_bits_per_second() as f64;
         assert_eq!(scenario.buffer().bytes, (bits / 8.0 * 0.1).floor());
-        let remarks = scenario.averages();
-        assert_eq!(remarks[0].values["average_bps"], bits);
-        assert!(remarks[0].text.contains("of its 390Mbps"), "{remarks:?}");
+        let notes = scenario.averages();
+        assert_eq!(notes[0].values["average_bps"], bits);
+        assert!(notes[0].text.contains("of its 390Mbps"), "{notes:?}");
         assert!(
             with_medium("\"390Mbps\"", "{ kind = \"wifi\", stations = 4 }")
                 .unwrap()

@@ -11,7 +11,7 @@ use serde::ser::{Serialize, Serializer};
 use crate::text::cursor::Cursor;
 use crate::text::dimension::Dimension;
 use crate::text::naming::likeliest_quantity;
-use crate::text::tree::{Mistake, ScenarioError};
+use crate::text::tree::{ScenarioError, ValueError};
 
 /// The unit of a metric; its name in reports ends with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,15 +297,15 @@ pub struct Goal {
     /// Threshold in the metric's unit (fractions, seconds, bits per second, packets).
     pub threshold: f64,
     /// Where it was read.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// Where something was read, as messages say it: "link.toml:9: goal.utilization". Goals that say the
 /// same are equal wherever they stand.
 #[derive(Clone, Debug)]
-pub struct Place(pub String);
+pub struct SourcePosition(pub String);
 
-impl PartialEq for Place {
+impl PartialEq for SourcePosition {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -373,7 +373,7 @@ impl Goal {
                 let sense = if metric.more_is_better() { ">=" } else { "<=" };
                 let bound = text.trim_start_matches(['<', '>', '=', ' ']);
                 let meant = threshold_value(metric, bound).map(|_| format!("{sense} {bound}"));
-                return Err(cursor.mistake(Mistake::Value {
+                return Err(cursor.value_error(ValueError::Value {
                     found: cursor.shown(),
                     meant,
                     allowed: allowed.into(),
@@ -384,7 +384,7 @@ impl Goal {
         let threshold = threshold_value(metric, threshold.trim());
         let threshold = threshold.ok_or_else(|| {
             let meant = likeliest_quantity(&text[2..], |x| threshold_value(metric, x).is_some());
-            cursor.mistake(Mistake::Value {
+            cursor.value_error(ValueError::Value {
                 found: cursor.shown(),
                 meant: meant.map(|meant| format!("{sense} {meant}")),
                 allowed: allowed.into(),
@@ -395,7 +395,7 @@ impl Goal {
             metric,
             relation,
             threshold,
-            place: Place(cursor.place()),
+            place: SourcePosition(cursor.place()),
         })
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::text::cursor::Cursor;
 use crate::text::naming::shortened;
-use crate::text::tree::{Mistake, ScenarioError};
+use crate::text::tree::{ScenarioError, ValueError};
 
 /// The section's name, and the tables in it.
 pub(crate) const OBSERVED: &str = "observed";
@@ -47,7 +47,7 @@ pub(crate) fn explain(root: &Cursor<'_>, error: ScenarioError) -> ScenarioError 
 }
 
 fn explained(root: &Cursor<'_>, error: &ScenarioError) -> Option<ScenarioError> {
-    let Mistake::Value { found, .. } = &*error.mistake else {
+    let ValueError::Value { found, .. } = &*error.value_error else {
         return None;
     };
     let name = found.strip_prefix("no `")?.strip_suffix('`')?;
@@ -73,7 +73,7 @@ fn explained(root: &Cursor<'_>, error: &ScenarioError) -> Option<ScenarioError> 
     Some(ScenarioError {
         source: error.source.clone(),
         key,
-        mistake: Box::new(Mistake::value(found, allowed)),
+        value_error: Box::new(ValueError::value(found, allowed)),
     })
 }
 

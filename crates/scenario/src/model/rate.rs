@@ -389,8 +389,8 @@ mod tests {
                 ),
                 ("50Mbps".into(), "5Mbps".into())
             );
-            let remarks = scenario.averages();
-            assert_eq!(remarks[0].values["average_bps"], bits);
+            let notes = scenario.averages();
+            assert_eq!(notes[0].values["average_bps"], bits);
         }
         assert!(with_rate("\"5Mbps\"").unwrap().averages().is_empty());
     }

@@ -11,7 +11,7 @@ use crate::text::tree::ScenarioError;
 
 /// The place of a buffer: at a link, or in a class of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct BufferLocation {
     pub(crate) link: usize,
     pub(crate) class: Option<usize>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelativeValues {
     /// Buffers in time or BDP.
-    buffers: Vec<(Place, BufferSize)>,
+    buffers: Vec<(BufferLocation, BufferSize)>,
     /// Workloads that are tables, by the number of their group: a load follows the rate of the link, and a size in
     /// packets the packets of the group.
     workloads: Vec<(usize, Arc<Value>)>,
@@ -46,7 +46,7 @@ impl RelativeValues {
                 .map(|(at, item)| (Some(at), item));
             for (class, table) in [(None, table)].into_iter().chain(classes) {
                 if let Some(at) = table.get("buffer") {
-                    relative.set_buffer(Place { link, class }, BufferSize::read(&at)?);
+                    relative.set_buffer(BufferLocation { link, class }, BufferSize::read(&at)?);
                 }
             }
         }
@@ -58,7 +58,7 @@ impl RelativeValues {
         Ok(relative)
     }
 
-    pub(crate) fn set_buffer(&mut self, place: Place, size: BufferSize) {
+    pub(crate) fn set_buffer(&mut self, place: BufferLocation, size: BufferSize) {
         self.buffers.retain(|(at, _)| *at != place);
         if matches!(size, BufferSize::Time(_) | BufferSize::Bdp(_)) {
             self.buffers.push((place, size));
@@ -67,7 +67,7 @@ impl RelativeValues {
 
     /// Puts the values into the tables of a resolved scenario.
     pub(crate) fn write(&self, scenario: &mut Map<String, Value>) {
-        for (Place { link, class }, size) in &self.buffers {
+        for (BufferLocation { link, class }, size) in &self.buffers {
             let mut table = &mut scenario["links"][link];
             if let Some(class) = class {
                 table = &mut table["queue"]["classes"][class];

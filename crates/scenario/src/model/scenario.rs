@@ -18,7 +18,7 @@ use crate::model::buffer::resolve_buffer;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
 use crate::model::link::{Link, Memory, read_memories};
-use crate::model::metric::{Goal, Place};
+use crate::model::metric::{Goal, SourcePosition};
 use crate::model::observed::{self, OBSERVED};
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::model::relative_values::RelativeValues;
@@ -28,7 +28,7 @@ use crate::text::cursor::Cursor;
 use crate::text::keys::{Context, Section};
 use crate::text::naming::{Unknown, counted, is_control, shortened};
 use crate::text::overrides::Override;
-use crate::text::tree::{Format, Mistake, Node, ScenarioError, Source};
+use crate::text::tree::{Format, Node, ScenarioError, Source, ValueError};
 
 /// One link (or several) and its traffic, read from a file and valid.
 ///
@@ -95,7 +95,7 @@ impl Scenario {
             return Err(ScenarioError {
                 source: Source::File { name, line: None },
                 key: String::new(),
-                mistake: Box::new(Mistake::value(
+                value_error: Box::new(ValueError::value(
                     format!("{} bytes", text.len()),
                     format!("at most {MAX_TEXT} bytes"),
                 )),
@@ -414,7 +414,7 @@ fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
                 inside.is_some_and(|(_, name)| name == key)
             });
             unknown.meant = elsewhere.or(unknown.meant);
-            return Err(entry.mistake(Mistake::Name(unknown)));
+            return Err(entry.value_error(ValueError::Name(unknown)));
         }
     }
     Ok(())
@@ -547,7 +547,7 @@ fn read_goals(cursor: Option<Cursor<'_>>, groups: &[String]) -> Result<Vec<Goal>
             return Err(entry.error(allowed));
         }
         for item in items {
-            let place = Place(entry.place());
+            let place = SourcePosition(entry.place());
             let goal = Goal::read(key, &item, groups)?;
             goals.push(Goal { place, ..goal });
         }

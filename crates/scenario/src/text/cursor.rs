@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::text::naming::{Unknown, american, is_control, likeliest_quantity};
-use crate::text::tree::{Content, Mistake, Node, Place, ScenarioError, Source};
+use crate::text::tree::{Content, Node, ScenarioError, Source, Span, ValueError};
 
 /// A node, its path and its file: what every reader takes, and what a mistake points at.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl<'a> Cursor<'a> {
         found: impl Into<String>,
         allowed: impl Into<String>,
     ) -> ScenarioError {
-        self.mistake(Mistake::value(found, allowed))
+        self.value_error(ValueError::value(found, allowed))
     }
 
     /// The error for a quantity in a text that `valid` refuses, with what was likely meant.
@@ -46,7 +46,7 @@ impl<'a> Cursor<'a> {
         valid: impl Fn(&str) -> bool,
         allowed: impl Into<String>,
     ) -> ScenarioError {
-        self.mistake(Mistake::Value {
+        self.value_error(ValueError::Value {
             found: self.node.shown(),
             meant: self.text().and_then(|text| likeliest_quantity(text, valid)),
             allowed: allowed.into(),
@@ -60,24 +60,24 @@ impl<'a> Cursor<'a> {
         found: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> ScenarioError {
-        self.mistake(Mistake::Name(Unknown::among(what, found, known)))
+        self.value_error(ValueError::Name(Unknown::among(what, found, known)))
     }
 
     /// A mistake here: at the line of the file, or at the argument that put the value here.
-    pub(crate) fn mistake(&self, mistake: Mistake) -> ScenarioError {
+    pub(crate) fn value_error(&self, value_error: ValueError) -> ScenarioError {
         let in_file = |line| Source::File {
             name: self.file.to_owned(),
             line,
         };
         let (source, key) = match &self.node.place {
-            Place::Line(line) => (in_file(Some(*line)), &self.key),
-            Place::Nowhere => (in_file(None), &self.key),
-            Place::Argument(argument, key) => (Source::Argument(argument.clone()), key),
+            Span::Line(line) => (in_file(Some(*line)), &self.key),
+            Span::Nowhere => (in_file(None), &self.key),
+            Span::Argument(argument, key) => (Source::Argument(argument.clone()), key),
         };
         ScenarioError {
             source,
             key: key.clone(),
-            mistake: Box::new(mistake),
+            value_error: Box::new(value_error),
         }
     }
 

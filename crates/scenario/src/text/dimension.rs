@@ -4,7 +4,7 @@ use forebay_units::{Bytes, Rate, Time};
 
 use crate::text::naming::{likeliest_quantity, shortened};
 use crate::text::quantity::packets;
-use crate::text::tree::Mistake;
+use crate::text::tree::ValueError;
 
 /// The dimension of a quantity in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ impl Dimension {
     ///
     /// # Errors
     /// The value found, the value likely meant and the allowed values.
-    pub fn read(self, text: &str) -> Result<f64, Mistake> {
-        self.parse(text).map_err(|allowed| Mistake::Value {
+    pub fn read(self, text: &str) -> Result<f64, ValueError> {
+        self.parse(text).map_err(|allowed| ValueError::Value {
             found: format!("`{}`", shortened(text)),
             meant: likeliest_quantity(text, |text| self.parse(text).is_ok()),
             allowed,

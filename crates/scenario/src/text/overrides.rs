@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::text::naming::{Unknown, american, american_key, shortened};
-use crate::text::tree::{Content, Format, Mistake, Node, Place, ScenarioError, Source};
+use crate::text::tree::{Content, Format, Node, ScenarioError, Source, Span, ValueError};
 
 /// A change to a scenario: `key = value` with a dotted key ("link.buffer", "flows.bulk.cca").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Override {
             _ => Err(ScenarioError {
                 source: Source::Argument(argument.into()),
                 key: String::new(),
-                mistake: Box::new(Mistake::value(
+                value_error: Box::new(ValueError::value(
                     format!("`{}`", shortened(text)),
                     "key=value, as in link.buffer=100p",
                 )),
@@ -85,15 +85,15 @@ impl Override {
         &self.argument
     }
 
-    fn place(&self) -> Place {
-        Place::Argument(self.argument.clone(), self.written.clone())
+    fn place(&self) -> Span {
+        Span::Argument(self.argument.clone(), self.written.clone())
     }
 
-    fn error(&self, mistake: Mistake) -> ScenarioError {
+    fn error(&self, value_error: ValueError) -> ScenarioError {
         ScenarioError {
             source: Source::Argument(self.argument.clone()),
             key: self.written.clone(),
-            mistake: Box::new(mistake),
+            value_error: Box::new(value_error),
         }
     }
 
@@ -103,7 +103,7 @@ impl Override {
         let read = Node::read(&parsed, Format::Toml, "").ok();
         let value = read.and_then(|mut node| node.entries_mut().and_then(Vec::pop));
         let mut node = value.map_or_else(
-            || Node::of(Content::Text(self.value.clone()), Place::Nowhere),
+            || Node::of(Content::Text(self.value.clone()), Span::Nowhere),
             |(_, node)| node,
         );
         node.asked_at(&self.argument, &self.written);
@@ -148,7 +148,7 @@ impl Node {
                 && let Content::Table(entries) = &mut node.content
             {
                 entries.retain(|(key, count)| {
-                    key != "count" || matches!(count.place, Place::Argument(..))
+                    key != "count" || matches!(count.place, Span::Argument(..))
                 });
             }
         }
@@ -233,7 +233,7 @@ impl Node {
         };
         if items == 0 || rest.is_empty() {
             let allowed = "LIST.*.KEY with a list of tables, as in flows.*.rtt";
-            return Err(change.error(Mistake::value(
+            return Err(change.error(ValueError::value(
                 format!("`{}`", shortened(&change.key)),
                 allowed,
             )));
@@ -250,7 +250,7 @@ impl Node {
     fn put(&mut self, path: &[&str], value: Self, change: &Override) -> Result<(), ScenarioError> {
         let Some((last, parents)) = path.split_last() else {
             let allowed = "key=value, as in link.buffer=100p";
-            return Err(change.error(Mistake::value("no key", allowed)));
+            return Err(change.error(ValueError::value("no key", allowed)));
         };
         let mut node = self;
         for part in parents {
@@ -266,8 +266,8 @@ impl Node {
                 Ok(())
             }
             Content::List(items) => {
-                let at =
-                    index(items, last, &change.key).map_err(|mistake| change.error(mistake))?;
+                let at = index(items, last, &change.key)
+                    .map_err(|value_error| change.error(value_error))?;
                 items[at] = value;
                 Ok(())
             }
@@ -297,8 +297,8 @@ impl Node {
                 Ok(child)
             }
             Content::List(items) => {
-                let at =
-                    index(items, part, &change.key).map_err(|mistake| change.error(mistake))?;
+                let at = index(items, part, &change.key)
+                    .map_err(|value_error| change.error(value_error))?;
                 Ok(&mut items[at])
             }
             other => Err(change.error(no_key_within(part, other))),
@@ -307,7 +307,7 @@ impl Node {
 
     /// Lets this and everything in it come from an argument, under the key that was written there.
     fn asked_at(&mut self, argument: &Arc<str>, key: &str) {
-        self.place = Place::Argument(argument.clone(), key.to_owned());
+        self.place = Span::Argument(argument.clone(), key.to_owned());
         match &mut self.content {
             Content::List(items) => {
                 for (at, item) in items.iter_mut().enumerate() {
@@ -340,20 +340,20 @@ impl Node {
 }
 
 /// That a plain value has no `part`.
-fn no_key_within(part: &str, value: &Content) -> Mistake {
+fn no_key_within(part: &str, value: &Content) -> ValueError {
     let found = format!("`{}` within {}", shortened(part), value.shown());
-    Mistake::value(found, "a key of a table")
+    ValueError::value(found, "a key of a table")
 }
 
 /// The index in a list of `part` of a key, a name or a number.
-fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
+fn index(items: &[Node], part: &str, key: &str) -> Result<usize, ValueError> {
     let named = items.iter().position(|item| item.name() == Some(part));
     let numbered = || part.parse().ok().filter(|&at: &usize| at < items.len());
     named.or_else(numbered).ok_or_else(|| {
         let names: Vec<&str> = items.iter().filter_map(Node::name).collect();
         if names.is_empty() {
             let last = items.len().saturating_sub(1);
-            Mistake::value(
+            ValueError::value(
                 format!("`{}`", shortened(part)),
                 format!("a number from 0 to {last}"),
             )
@@ -367,7 +367,7 @@ fn index(items: &[Node], part: &str, key: &str) -> Result<usize, Mistake> {
                 Some("classes") => "class",
                 _ => "link",
             };
-            Mistake::Name(Unknown::among(what, part, names))
+            ValueError::Name(Unknown::among(what, part, names))
         }
     })
 }

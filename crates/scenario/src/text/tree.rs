@@ -18,7 +18,7 @@ pub struct ScenarioError {
     /// Dotted path of the key; empty for none.
     pub key: String,
     /// Mistake at the key.
-    pub mistake: Box<Mistake>,
+    pub value_error: Box<ValueError>,
 }
 
 /// The origin of a wrong value.
@@ -37,7 +37,7 @@ pub enum Source {
 
 /// The mistake in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mistake {
+pub enum ValueError {
     /// It is none of those that are allowed.
     Value {
         /// Value that was found.
@@ -51,7 +51,7 @@ pub enum Mistake {
     Name(Unknown),
 }
 
-impl Mistake {
+impl ValueError {
     /// A value, and what is allowed instead.
     pub(crate) fn value(found: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self::Value {
@@ -75,7 +75,7 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(unknown) => unknown.fmt(f),
@@ -103,7 +103,7 @@ impl ScenarioError {
     /// The mistake and its key, without the file or argument.
     pub fn at_key(&self) -> String {
         let colon = if self.key.is_empty() { "" } else { ": " };
-        format!("{}{colon}{}", shortened(&self.key), self.mistake)
+        format!("{}{colon}{}", shortened(&self.key), self.value_error)
     }
 }
 
@@ -139,7 +139,7 @@ pub enum Format {
 
 /// The origin of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum Span {
     /// This line of the file.
     Line(usize),
     /// The file, no line being known.
@@ -148,7 +148,7 @@ pub(crate) enum Place {
     Argument(Arc<str>, String),
 }
 
-impl From<Option<usize>> for Place {
+impl From<Option<usize>> for Span {
     fn from(line: Option<usize>) -> Self {
         line.map_or(Self::Nowhere, Self::Line)
     }
@@ -167,7 +167,7 @@ pub(crate) enum Content {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub(crate) content: Content,
-    pub(crate) place: Place,
+    pub(crate) place: Span,
 }
 
 impl Node {
@@ -200,7 +200,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn of(content: Content, place: impl Into<Place>) -> Self {
+    pub(crate) fn of(content: Content, place: impl Into<Span>) -> Self {
         Self {
             content,
             place: place.into(),
@@ -287,7 +287,7 @@ fn spell_keys(
         *key = american_key(key).into_owned();
         if !seen.insert(key.clone()) {
             let line = match node.place {
-                Place::Line(line) => Some(line),
+                Span::Line(line) => Some(line),
                 _ => None,
             };
             let found = format!("`{}` in two spellings", shortened(key));
@@ -295,7 +295,7 @@ fn spell_keys(
             return Err(ScenarioError {
                 source: Source::File { name, line },
                 key: within.to_owned(),
-                mistake: Mistake::boxed(found, "each key once"),
+                value_error: ValueError::boxed(found, "each key once"),
             });
         }
     }
@@ -325,7 +325,7 @@ fn read_toml(text: &str, file: &str) -> Result<Node, ScenarioError> {
             line: error.span().map(|span| lines.at(span.start)),
         },
         key: String::new(),
-        mistake: Mistake::boxed(
+        value_error: ValueError::boxed(
             "text that is not TOML",
             format!("TOML ({})", error.message().trim().replace('\n', ", ")),
         ),
@@ -365,7 +365,7 @@ fn item_node(lines: &Lines, item: &toml_edit::Item, parent: Option<usize>) -> No
     }
     match item.as_table_like() {
         Some(table) => table_node(lines, table, line),
-        None => Node::of(Content::Table(Vec::new()), Place::Nowhere),
+        None => Node::of(Content::Table(Vec::new()), Span::Nowhere),
     }
 }
 
@@ -396,7 +396,7 @@ fn read_json(text: &str, file: &str) -> Result<Node, ScenarioError> {
             line: Some(error.line()),
         },
         key: String::new(),
-        mistake: Mistake::boxed(
+        value_error: ValueError::boxed(
             "text that is not a scenario in JSON",
             format!("JSON ({})", shortened_to(&error.to_string(), 200)),
         ),
@@ -409,7 +409,7 @@ struct Json(Node);
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let content = deserializer.deserialize_any(JsonContent)?;
-        Ok(Self(Node::of(content, Place::Nowhere)))
+        Ok(Self(Node::of(content, Span::Nowhere)))
     }
 }
 

@@ -282,7 +282,10 @@ fn an_unknown_key_is_answered_with_the_known_ones() {
     let error = scenario
         .with_packets("link.queue.classes.voice.buffer", u64::MAX)
         .unwrap_err();
-    assert!(error.mistake.allowed().contains("1e15 bytes"), "{error}");
+    assert!(
+        error.value_error.allowed().contains("1e15 bytes"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -301,7 +301,7 @@ fn the_ends_are_taken_and_nothing_beyond() {
         }
         for refused in [below, above] {
             let error = read((key, refused)).expect_err(key);
-            assert!(!error.mistake.allowed().is_empty(), "{key} {refused}");
+            assert!(!error.value_error.allowed().is_empty(), "{key} {refused}");
         }
     }
 }

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod classes;
-mod demand;
 mod every_key;
 mod goals_and_titles;
 mod manual;
 mod meanings;
-mod mistakes;
+mod memory_estimate;
 mod names;
 mod packets_in_flight;
 mod presets;
 mod scenario;
 mod untrusted;
+mod value_errors;

@@ -4,7 +4,7 @@ use forebay_scenario::{
     AcknowledgmentRecord, FlowSample, Format, HeaderRecord, PacketRecord, Scenario, TransferRecord,
 };
 
-use crate::demand::{Each, bulk, only, room_for_ten, scenario};
+use crate::memory_estimate::{Each, bulk, only, room_for_ten, scenario};
 
 #[test]
 fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {

@@ -80,7 +80,7 @@ fn a_star_changes_every_group() {
         "links.*.buffer=1p",
     ] {
         let error = with(&[wrong]).unwrap_err();
-        assert!(!error.mistake.allowed().is_empty(), "{wrong}");
+        assert!(!error.value_error.allowed().is_empty(), "{wrong}");
     }
 }
 

@@ -29,7 +29,7 @@ pub trait Hosts<'a> {
     // --- The life of a flow ---
 
     /// The ends of a flow that has not started.
-    fn prepare(&mut self, group: &Group<'a>, place: Place) -> Result<Self::Ends, Refusal>;
+    fn prepare(&mut self, group: &Group<'a>, place: FlowPosition) -> Result<Self::Ends, Refusal>;
 
     /// How much of a round trip of `rtt` lies behind the last link of a group's path, and how much behind
     /// that of its acknowledgments.
@@ -111,7 +111,7 @@ pub struct ReversePath {
 
 /// The position of a flow in its group, and its known properties.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct FlowPosition {
     /// Its number in the group, for draws.
     pub index: u64,
     /// Bytes of a full packet.

@@ -1,9 +1,9 @@
-//! Packets that a sender sends while a lost packet has not been repaired. `at_once.rs` adds them to the packets in the
+//! Packets that a sender sends while a lost packet has not been repaired. `concurrency.rs` adds them to the packets in the
 //! network, because a sender keeps records of all packets above the lowest that is not acknowledged.
 
 use forebay_congestion::packet::Samples;
 
-use super::at_once::{smallest, swung};
+use super::concurrency::{smallest, swung};
 use crate::answer::footprint::{controller_needs, grown};
 use crate::model::flows::FlowGroup;
 use crate::model::scenario::Scenario;

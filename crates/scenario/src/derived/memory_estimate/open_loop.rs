@@ -1,8 +1,8 @@
-//! The number of transfers of an open loop that are alive at the same time. `at_once.rs` counts their packets.
+//! The number of transfers of an open loop that are alive at the same time. `concurrency.rs` counts their packets.
 
 use forebay_units::{Bytes, Rate, Time};
 
-use super::at_once::{N_SIGMA, swung};
+use super::concurrency::{N_SIGMA, swung};
 use crate::model::buffer::BufferLimit;
 use crate::model::distribution::Distribution;
 use crate::model::flows::FlowGroup;

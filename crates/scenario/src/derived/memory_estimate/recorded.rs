@@ -1,6 +1,6 @@
 //! The memory for the records that `[trace]` asks for. The memory estimate adds it.
 
-use super::at_once::{smallest, swung};
+use super::concurrency::{smallest, swung};
 use crate::answer::footprint::{Need, Waiting};
 use crate::answer::report::{
     AcknowledgmentRecord, FlowSample, HeaderRecord, PacketRecord, QueueSample, TransferRecord,

@@ -1,9 +1,9 @@
 //! Slow starts: the windows that flows reach by the end of a run, and the packets of transfers that are in flight then.
-//! `at_once.rs` and `open_loop.rs` bound packets and transfers by them, because a short run ends before they are over.
+//! `concurrency.rs` and `open_loop.rs` bound packets and transfers by them, because a short run ends before they are over.
 
 use forebay_units::{Bytes, Time};
 
-use super::at_once::{N_SIGMA, most_of, smallest};
+use super::concurrency::{N_SIGMA, most_of, smallest};
 use crate::model::distribution::Distribution;
 use crate::model::flows::FlowGroup;
 use crate::model::scenario::Scenario;

@@ -9,9 +9,9 @@ use crate::model::buffer::BufferReport;
 use crate::model::buffer::{BufferLimit, BufferSize};
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
-use crate::model::relative_values::Place;
+use crate::model::relative_values::BufferLocation;
 use crate::text::naming::Unknown;
-use crate::text::tree::{Mistake, ScenarioError, Source};
+use crate::text::tree::{ScenarioError, Source, ValueError};
 
 impl Scenario {
     /// The keys of all buffers, the target link's first, as overrides name them. A link's own is left
@@ -104,7 +104,7 @@ impl Scenario {
     /// The same of one class at a link.
     pub fn class_packet_bytes(&self, link: usize, class: usize) -> f64 {
         let class = Some(class);
-        self.packet_bytes_at(Place { link, class })
+        self.packet_bytes_at(BufferLocation { link, class })
     }
 
     /// The canonical JSON, but with buffers in time or BDP and offered loads as given: changes of a scenario that is read from it have
@@ -119,20 +119,20 @@ impl Scenario {
         map
     }
 
-    fn at_target(&self) -> Place {
-        Place {
+    fn at_target(&self) -> BufferLocation {
+        BufferLocation {
             link: self.target,
             class: None,
         }
     }
 
-    fn place(&self, key: &str) -> Result<Place, ScenarioError> {
-        self.find_place(key).ok_or_else(|| {
+    fn place(&self, key: &str) -> Result<BufferLocation, ScenarioError> {
+        self.find_location(key).ok_or_else(|| {
             let known = self.buffer_keys();
             ScenarioError {
                 source: Source::Argument("over".into()),
                 key: String::new(),
-                mistake: Box::new(Mistake::Name(Unknown::among(
+                value_error: Box::new(ValueError::Name(Unknown::among(
                     "buffer",
                     key,
                     known.iter().map(AsRef::as_ref),
@@ -141,7 +141,7 @@ impl Scenario {
         })
     }
 
-    fn find_place(&self, key: &str) -> Option<Place> {
+    fn find_location(&self, key: &str) -> Option<BufferLocation> {
         let (link, rest) = match key.strip_prefix("links.") {
             Some(rest) => {
                 let (name, rest) = rest.split_once('.')?;
@@ -160,16 +160,21 @@ impl Scenario {
                 Some(at).filter(|at| *at < classes.len())
             }
         };
-        (class.is_some() || rest == "buffer").then_some(Place { link, class })
+        (class.is_some() || rest == "buffer").then_some(BufferLocation { link, class })
     }
 
-    fn limit_at(&self, place: Place) -> BufferLimit {
+    fn limit_at(&self, place: BufferLocation) -> BufferLimit {
         let link = &self.links[place.link];
         let own = place.class.and_then(|class| link.classes[class].buffer);
         own.unwrap_or(link.buffer)
     }
 
-    fn with_limit(&self, place: Place, key: &str, size: BufferSize) -> Result<Self, ScenarioError> {
+    fn with_limit(
+        &self,
+        place: BufferLocation,
+        key: &str,
+        size: BufferSize,
+    ) -> Result<Self, ScenarioError> {
         let mut changed = self.clone();
         let link = &mut changed.links[place.link];
         let limit = match (size, bdp_bytes(place.link, link, &self.flows)) {
@@ -179,7 +184,7 @@ impl Scenario {
         let limit = limit.ok_or_else(|| ScenarioError {
             source: Source::Argument("buffer".into()),
             key: key.into(),
-            mistake: Box::new(Mistake::value(
+            value_error: Box::new(ValueError::value(
                 format!("`{size}`"),
                 "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
             )),
@@ -192,7 +197,7 @@ impl Scenario {
         Ok(changed)
     }
 
-    fn report_of(&self, place: Place) -> BufferReport {
+    fn report_of(&self, place: BufferLocation) -> BufferReport {
         let link = &self.links[place.link];
         let packet = self.packet_bytes_at(place);
         let bytes = match self.limit_at(place) {
@@ -210,7 +215,7 @@ impl Scenario {
 
     /// Mean packet size in bytes of what waits at a place; of the link, where a class has no groups
     /// there.
-    fn packet_bytes_at(&self, Place { link, class }: Place) -> f64 {
+    fn packet_bytes_at(&self, BufferLocation { link, class }: BufferLocation) -> f64 {
         let here = |group: &&FlowGroup| group.path.contains(&link);
         let within = |group: &&FlowGroup| {
             here(group) && class.is_none_or(|_| self.links[link].class_of(&group.name) == class)

@@ -10,7 +10,7 @@ pub(crate) fn feed(bytes: &[u8]) {
     let Some(text) = text(bytes) else {
         return;
     };
-    if let Some(report) = Report::restored(text) {
-        assert_eq!(report.kept().expect("it was kept before"), text);
+    if let Some(report) = Report::from_cached(text) {
+        assert_eq!(report.to_cached().expect("it was kept before"), text);
     }
 }

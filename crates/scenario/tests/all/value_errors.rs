@@ -78,7 +78,7 @@ fn mistakes_are_refused() {
         "title=5",
     ] {
         let error = with(&[change]).expect_err(change);
-        assert!(!error.mistake.allowed().is_empty(), "{change}");
+        assert!(!error.value_error.allowed().is_empty(), "{change}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
 }
