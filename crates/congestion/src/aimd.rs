@@ -8,7 +8,7 @@ use crate::classic::{Classic, WindowGrowth};
 use crate::law::{
     CUT_RANGE, CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, GROWTH_RANGE, LawError,
 };
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -116,8 +116,14 @@ impl WindowGrowth for Aimd {
         window.cwnd += self.increase * ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut((1.0 - self.decrease) * path.flight, signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
+        window.cut((1.0 - self.decrease) * path.flight, event);
     }
 }
 

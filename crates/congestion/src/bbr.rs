@@ -12,7 +12,8 @@ use crate::bottleneck::{
 };
 use crate::filter::WindowedMaximum;
 use crate::packet::{
-    Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
+    Ack, CongestionControl, CongestionEvent, Delivery, Idle, LossState, Pace, Path, Requirements,
+    Sample, Window,
 };
 use crate::policer::{Evidence, Policer};
 use crate::registration::{Description, Registered};
@@ -337,8 +338,8 @@ impl BbrController {
 }
 
 impl CongestionControl for BbrController {
-    fn needs(&self) -> Needs {
-        Needs::RATES
+    fn requirements(&self) -> Requirements {
+        Requirements::RATES
     }
 
     fn on_open(&mut self, payload: Bytes) {
@@ -351,9 +352,15 @@ impl CongestionControl for BbrController {
     /// The model of the path stays: pacing alone keeps the restart smooth.
     fn on_idle(&mut self, _: &mut Window, _: &Idle) {}
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         self.save_window(window.cwnd);
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.state = LossState::Timeout;
             self.timed_out = true;
             self.plateau.forget_baseline();

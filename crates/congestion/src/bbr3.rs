@@ -37,7 +37,8 @@ use crate::bottleneck::{
     SavedWindow, TargetWindow, initial_rate,
 };
 use crate::packet::{
-    Ack, CongestionControl, Delivery, Idle, LossState, Needs, Pace, Path, Sample, Signal, Window,
+    Ack, CongestionControl, CongestionEvent, Delivery, Idle, LossState, Pace, Path, Requirements,
+    Sample, Window,
 };
 use crate::registration::{Description, Registered};
 use crate::segmentation::Segmentation;
@@ -88,7 +89,7 @@ pub struct Bbr3Controller {
     aggregation: Aggregation,
     state: LossState,
     /// The congestion signal since the last sample, if any.
-    signaled: Option<Signal>,
+    reported_event: Option<CongestionEvent>,
     prior_cwnd: SavedWindow,
     segmentation: Segmentation,
     /// Packets per second; zero before the first estimate.
@@ -464,8 +465,8 @@ fn rate_of(sample: &Sample) -> f64 {
 }
 
 impl CongestionControl for Bbr3Controller {
-    fn needs(&self) -> Needs {
-        Needs::RATES
+    fn requirements(&self) -> Requirements {
+        Requirements::RATES
     }
 
     fn on_open(&mut self, payload: Bytes) {
@@ -486,14 +487,20 @@ impl CongestionControl for Bbr3Controller {
     }
 
     /// A mark is no signal to this BBR; losses are judged with the next sample.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
-        if signal == Signal::Mark {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
+        if event == CongestionEvent::Mark {
             return;
         }
         self.save_window(window.cwnd);
-        self.signaled = Some(signal);
+        self.reported_event = Some(event);
         self.save_for_undo();
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.state = LossState::Timeout;
             window.cwnd = 1.0;
         }
@@ -518,7 +525,7 @@ impl CongestionControl for Bbr3Controller {
             self.latest.bw = rate_of(sample);
             self.latest.inflight = sample.delivery.map_or(0.0, |d| d.delivered);
         }
-        self.signaled = None;
+        self.reported_event = None;
         self.set_pace(window, path);
         self.set_window(window, sample);
     }
@@ -583,7 +590,7 @@ impl Registered for Bbr3Controller {
             cycle: Cycle::default(),
             aggregation: Aggregation::default(),
             state: LossState::Open,
-            signaled: None,
+            reported_event: None,
             prior_cwnd: SavedWindow::default(),
             pacing_rate: 0.0,
             random: random.stream(),

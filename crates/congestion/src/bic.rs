@@ -16,7 +16,7 @@ pub use linux_2_6::Linux26Bic;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::{Standard, UpToThreshold};
 
@@ -131,11 +131,17 @@ impl WindowGrowth for BicGrowth {
     }
 
     /// `bictcp_recalc_ssthresh`, computed from the packets in flight.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let flight = path.flight;
         let released = self.law.fast_convergence && self.last_max.is_some_and(|last| flight < last);
-        self.last_max = match signal {
-            Signal::Timeout => None,
+        self.last_max = match event {
+            CongestionEvent::Timeout => None,
             _ if released => Some(0.5 * (1.0 + self.law.beta) * flight),
             _ => Some(flight),
         };
@@ -144,7 +150,7 @@ impl WindowGrowth for BicGrowth {
         } else {
             self.law.beta
         };
-        window.cut(kept * flight, signal);
+        window.cut(kept * flight, event);
     }
 
     // As Linux's tcp_bic, which has no `min_cwnd`: the threshold.
@@ -258,12 +264,12 @@ mod tests {
         }
     }
 
-    fn lose(bic: &mut Classic<Standard, BicGrowth>, window: &mut Window, signal: Signal) {
+    fn lose(bic: &mut Classic<Standard, BicGrowth>, window: &mut Window, event: CongestionEvent) {
         let path = Path {
             flight: window.cwnd,
             ..Path::default()
         };
-        bic.on_congestion(window, signal, Time::ZERO, &path);
+        bic.on_congestion_event(window, event, Time::ZERO, &path);
     }
 
     /// A window's worth of packets acknowledged at once, and by how much it grew.
@@ -289,7 +295,7 @@ mod tests {
                 ("max_increment", Value::Number(1e6)),
             ]);
             let mut window = window(1000.0, 100.0);
-            lose(&mut bic, &mut window, Signal::Loss);
+            lose(&mut bic, &mut window, CongestionEvent::Loss);
             let mut distance = 1000.0 - window.cwnd;
             while distance >= SMALL_STEP * divisor {
                 round_trip(&mut bic, &mut window);
@@ -305,7 +311,7 @@ mod tests {
     fn a_round_trip_adds_the_largest_increment_at_most() {
         let mut bic = bic(&[]);
         let mut window = window(1000.0, 100.0);
-        lose(&mut bic, &mut window, Signal::Loss);
+        lose(&mut bic, &mut window, CongestionEvent::Loss);
         let increments: Vec<f64> = (0..200)
             .map(|_| round_trip(&mut bic, &mut window))
             .collect();
@@ -350,10 +356,10 @@ mod tests {
         close(round_trip(&mut bic, &mut at), 1.0);
         assert!(round_trip(&mut bic, &mut at) > 1.0);
         let mut at = window(14.0, 7.0);
-        lose(&mut bic, &mut at, Signal::Loss);
+        lose(&mut bic, &mut at, CongestionEvent::Loss);
         assert_eq!(at.cwnd, 7.0);
         let mut at = window(15.0, 7.0);
-        lose(&mut bic, &mut at, Signal::Loss);
+        lose(&mut bic, &mut at, CongestionEvent::Loss);
         assert_eq!(at.cwnd, 15.0 * 819.0 / 1024.0);
     }
 
@@ -361,11 +367,11 @@ mod tests {
     fn a_loss_below_the_last_maximum_lowers_the_aim() {
         for (switch, aim) in [(true, 0.5 * (1.0 + 819.0 / 1024.0) * 900.0), (false, 900.0)] {
             let mut bic = bic(&[("fast_convergence", Value::Switch(switch))]);
-            lose(&mut bic, &mut window(1000.0, 100.0), Signal::Loss);
+            lose(&mut bic, &mut window(1000.0, 100.0), CongestionEvent::Loss);
             assert_eq!(bic.growth.last_max, Some(1000.0));
-            lose(&mut bic, &mut window(900.0, 100.0), Signal::Mark);
+            lose(&mut bic, &mut window(900.0, 100.0), CongestionEvent::Mark);
             assert_eq!(bic.growth.last_max, Some(aim));
-            lose(&mut bic, &mut window(950.0, 100.0), Signal::Loss);
+            lose(&mut bic, &mut window(950.0, 100.0), CongestionEvent::Loss);
             assert_eq!(bic.growth.last_max, Some(950.0));
         }
     }
@@ -378,8 +384,8 @@ mod tests {
         let mut at = window(100.0, 50.0);
         close(round_trip(&mut bic, &mut at), 16.0);
         // A timeout forgets it.
-        lose(&mut bic, &mut at, Signal::Loss);
-        lose(&mut bic, &mut at, Signal::Timeout);
+        lose(&mut bic, &mut at, CongestionEvent::Loss);
+        lose(&mut bic, &mut at, CongestionEvent::Timeout);
         assert_eq!((bic.growth.last_max, at.cwnd), (None, 1.0));
     }
 }

@@ -15,7 +15,9 @@ use forebay_random::{Stream, StreamKey};
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Signal, Window};
+use crate::packet::{
+    Ack, CongestionControl, CongestionEvent, Idle, Path, Requirements, Sample, Window,
+};
 use crate::registration::{Description, Registered};
 
 use gradient::{Extremes, Fullness, Gradient, RoundTrips};
@@ -130,8 +132,8 @@ impl CdgController {
 }
 
 impl CongestionControl for CdgController {
-    fn needs(&self) -> Needs {
-        Needs::ROUND_TRIPS
+    fn requirements(&self) -> Requirements {
+        Requirements::ROUND_TRIPS
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -152,13 +154,19 @@ impl CongestionControl for CdgController {
     }
 
     /// A loss while the flow backs off reduces the window no further (`tcp_enter_recovery` in the state CWR).
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
-        if self.backing_off.is_some() && signal != Signal::Timeout {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
+        if self.backing_off.is_some() && event != CongestionEvent::Timeout {
             return;
         }
         let left = self.reduced(window.cwnd);
-        window.cut(left, signal);
-        self.reducing = signal != Signal::Timeout;
+        window.cut(left, event);
+        self.reducing = event != CongestionEvent::Timeout;
         self.backing_off = None;
     }
 

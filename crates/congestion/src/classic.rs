@@ -6,12 +6,14 @@ use std::fmt::Debug;
 
 use forebay_units::{Bytes, Time};
 
-use crate::packet::{Ack, CongestionControl, Idle, Needs, Path, Sample, Samples, Signal, Window};
+use crate::packet::{
+    Ack, Capabilities, CongestionControl, CongestionEvent, Idle, Path, Requirements, Sample, Window,
+};
 
 /// How the window grows below the threshold, and what ends that before a loss does.
 pub trait SlowStart: Clone + Debug {
     /// The samples of acknowledgments that it requires.
-    const SAMPLES: Samples = Samples::None;
+    const SAMPLES: Capabilities = Capabilities::None;
 
     /// Whether a window like this still grows by slow start.
     #[inline]
@@ -28,7 +30,7 @@ pub trait SlowStart: Clone + Debug {
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
     /// The window is about to be cut.
-    fn on_congestion(&mut self, _signal: Signal) {}
+    fn on_congestion_event(&mut self, _signal: CongestionEvent) {}
 
     /// The last timeout was spurious; `before` is the state before it.
     fn on_undo(&mut self, _before: &Self) {}
@@ -40,14 +42,20 @@ pub trait SlowStart: Clone + Debug {
 /// How the window grows in congestion avoidance, and what a congestion leaves of it.
 pub trait WindowGrowth: Clone + Debug {
     /// Its requirements of the engine.
-    const NEEDS: Needs = Needs::NONE;
+    const NEEDS: Requirements = Requirements::NONE;
 
     /// New data was acknowledged while the window limits the sender and no loss is under repair.
     /// The packets are those that slow start left, so there are none while slow start lasts.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path);
 
     /// Congestion: reduce the window once.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    );
 
     /// An acknowledgment arrived, whatever the state.
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
@@ -85,8 +93,8 @@ impl<S: SlowStart, G: WindowGrowth> Classic<S, G> {
 }
 
 impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
-    fn needs(&self) -> Needs {
-        Needs {
+    fn requirements(&self) -> Requirements {
+        Requirements {
             samples: S::SAMPLES.max(G::NEEDS.samples),
             ..G::NEEDS
         }
@@ -122,9 +130,15 @@ impl<S: SlowStart, G: WindowGrowth> CongestionControl for Classic<S, G> {
         self.growth.on_idle(idle);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
-        self.slow_start.on_congestion(signal);
-        self.growth.on_congestion(window, signal, now, path);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    ) {
+        self.slow_start.on_congestion_event(event);
+        self.growth.on_congestion_event(window, event, now, path);
     }
 
     fn on_undo(&mut self, before: &Self) {

@@ -14,7 +14,7 @@ use crate::htcp::{Htcp, HtcpGrowth, LinuxHtcp};
 use crate::illinois::IllinoisController;
 use crate::newreno::{LinuxReno, RenoGrowth};
 use crate::packet::tests::{rounds, sample, window};
-use crate::packet::{Ack, CongestionControl, Idle, Path, Signal, Window};
+use crate::packet::{Ack, CongestionControl, CongestionEvent, Idle, Path, Window};
 use crate::registration::tests::default_controller;
 use crate::scalable::{Count, LinuxScalable, ScalableGrowth};
 use crate::slow_start::{
@@ -132,15 +132,19 @@ fn slow_start_leaves_a_window_above_the_threshold_alone() {
         fn ask<S: SlowStart, G: WindowGrowth>(&mut self, mut pair: Classic<S, G>, name: &str) {
             let mut window = window(100.0, 50.0);
             let mut sizes = Vec::new();
-            for (number, signal) in [Signal::Loss, Signal::Mark, Signal::Loss]
-                .into_iter()
-                .enumerate()
+            for (number, event) in [
+                CongestionEvent::Loss,
+                CongestionEvent::Mark,
+                CongestionEvent::Loss,
+            ]
+            .into_iter()
+            .enumerate()
             {
                 let from = 2000 * number as u64;
                 acknowledge(&mut pair, &mut window, from);
                 sizes.push(window.cwnd);
                 let now = Time::from_millis(from + 1500);
-                pair.on_congestion(&mut window, signal, now, &PATH);
+                pair.on_congestion_event(&mut window, event, now, &PATH);
                 sizes.push(window.cwnd);
                 assert_eq!(window.cwnd, window.ssthresh, "{name}");
                 // Above it, also where slow start goes on at the threshold.
@@ -164,9 +168,12 @@ fn a_delay_that_grows_ends_slow_start_where_that_looks_for_it() {
     struct Ends;
     impl Question for Ends {
         fn ask<S: SlowStart, G: WindowGrowth>(&mut self, mut pair: Classic<S, G>, name: &str) {
-            let needs = pair.needs();
-            assert!(needs.samples >= S::SAMPLES.max(G::NEEDS.samples), "{name}");
-            assert_eq!(needs.accurate_ecn, G::NEEDS.accurate_ecn, "{name}");
+            let requirements = pair.requirements();
+            assert!(
+                requirements.samples >= S::SAMPLES.max(G::NEEDS.samples),
+                "{name}"
+            );
+            assert_eq!(requirements.accurate_ecn, G::NEEDS.accurate_ecn, "{name}");
             let mut window = window(40.0, f64::INFINITY);
             rounds(&mut pair, &mut window, 0.1, &[0.1, 0.1, 0.1]);
             // Vegas and FAST end it by themselves once packets queue.
@@ -190,7 +197,7 @@ fn each_part_hears_what_the_controller_hears() {
     let before = pair.clone();
     let state = |pair: &Classic<HystartPlusPlus, CubicGrowth>| format!("{pair:?}");
     let mut at = window(100.0, f64::INFINITY);
-    pair.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &PATH);
+    pair.on_congestion_event(&mut at, CongestionEvent::Timeout, Time::ZERO, &PATH);
     let (slow_start, growth) = (
         format!("{:?}", pair.slow_start),
         format!("{:?}", pair.growth),

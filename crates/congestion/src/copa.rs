@@ -14,7 +14,9 @@ use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::filter::{WindowedMaximum, WindowedMinimum};
-use crate::packet::{Ack, CongestionControl, Needs, Pace, Path, Round, Sample, Signal, Window};
+use crate::packet::{
+    Ack, CongestionControl, CongestionEvent, Pace, Path, Requirements, Round, Sample, Window,
+};
 use crate::registration::{Description, Registered};
 
 /// Window of the minimum round-trip time, seconds (section 2).
@@ -156,8 +158,8 @@ impl CopaController {
 }
 
 impl CongestionControl for CopaController {
-    fn needs(&self) -> Needs {
-        Needs::ROUND_TRIPS
+    fn requirements(&self) -> Requirements {
+        Requirements::ROUND_TRIPS
     }
 
     fn pacing(&self, window: &Window, _: &Path) -> Option<Pace> {
@@ -188,12 +190,18 @@ impl CongestionControl for CopaController {
     }
 
     /// The window stays, except after a timeout. In competitive mode 1/delta is halved.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         self.inverse_delta = (0.5 * self.inverse_delta).max(self.default_inverse);
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.velocity = Velocity::new(true, MIN_WINDOW);
         }
-        window.cut(window.cwnd, signal);
+        window.cut(window.cwnd, event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
@@ -435,7 +443,7 @@ mod tests {
         let mut at = window(40.0, 40.0);
         for expected in [5.0, 2.5, 2.0] {
             flow.copa
-                .on_congestion(&mut at, Signal::Loss, Time::ZERO, &PATH);
+                .on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &PATH);
             assert_eq!((at.cwnd, flow.copa.inverse_delta), (40.0, expected));
         }
         flow.rounds(0.2, 1);
@@ -461,10 +469,10 @@ mod tests {
         copa.velocity.value = 8.0;
         let before = copa.clone();
         let mut at = window(40.0, f64::INFINITY);
-        copa.on_congestion(&mut at, Signal::Loss, Time::ZERO, &PATH);
+        copa.on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &PATH);
         assert_eq!((at.cwnd, at.ssthresh), (40.0, 40.0));
         assert_eq!((copa.inverse_delta, copa.velocity.value), (2.0, 8.0));
-        copa.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &PATH);
+        copa.on_congestion_event(&mut at, CongestionEvent::Timeout, Time::ZERO, &PATH);
         assert_eq!((at.cwnd, copa.velocity.value), (1.0, 1.0));
         copa.on_undo(&before);
         assert_eq!(copa.velocity.value, 8.0);

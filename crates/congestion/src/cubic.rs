@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::packet::tests::window;
-    use crate::packet::{Ack, CongestionControl, Idle, Path, Signal};
+    use crate::packet::{Ack, CongestionControl, CongestionEvent, Idle, Path};
     use crate::registration::tests::{default_controller, variant};
 
     /// The window after 40 round trips of 100 ms since a loss at 1000 packets. In the middle the
@@ -153,7 +153,7 @@ mod tests {
             flight: 1000.0,
         };
         let mut window = window(1000.0, 10.0);
-        cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        cubic.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
         let mut now = Time::ZERO;
         for round in 0..40 {
             if round == 20 {
@@ -201,7 +201,12 @@ mod tests {
                 flight: 100.0,
                 ..Path::default()
             };
-            cubic.on_congestion(&mut window, Signal::Loss, Time::from_secs(1), &path);
+            cubic.on_congestion_event(
+                &mut window,
+                CongestionEvent::Loss,
+                Time::from_secs(1),
+                &path,
+            );
             let ack = |millis| Ack {
                 acked: 1.0,
                 now: Time::from_millis(millis),
@@ -211,7 +216,12 @@ mod tests {
             }
             if spurious {
                 let (before, kept) = (cubic.clone(), window);
-                cubic.on_congestion(&mut window, Signal::Timeout, Time::from_secs(2), &path);
+                cubic.on_congestion_event(
+                    &mut window,
+                    CongestionEvent::Timeout,
+                    Time::from_secs(2),
+                    &path,
+                );
                 for millis in 2100..2110 {
                     cubic.on_ack(&mut window, &ack(millis), &path);
                 }

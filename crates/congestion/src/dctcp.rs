@@ -5,7 +5,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::classic::{Classic, WindowGrowth};
-use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Round, Sample, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -24,17 +24,23 @@ pub struct DctcpGrowth {
 }
 
 impl WindowGrowth for DctcpGrowth {
-    const NEEDS: Needs = Needs {
+    const NEEDS: Requirements = Requirements {
         accurate_ecn: true,
-        ..Needs::ROUND_TRIPS
+        ..Requirements::ROUND_TRIPS
     };
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         window.cwnd += ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut(0.5 * path.flight, signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
+        window.cut(0.5 * path.flight, event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
@@ -47,7 +53,10 @@ impl WindowGrowth for DctcpGrowth {
             self.marked = 0.0;
         }
         if sample.marked > 0.0 && sample.calm() && sample.acknowledged >= self.cut_until {
-            window.cut(window.cwnd * (1.0 - 0.5 * self.alpha), Signal::Mark);
+            window.cut(
+                window.cwnd * (1.0 - 0.5 * self.alpha),
+                CongestionEvent::Mark,
+            );
             self.cut_until = sample.next;
         }
     }

@@ -6,7 +6,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::classic::{Classic, WindowGrowth};
-use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Round, Sample, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -21,13 +21,19 @@ pub struct FastGrowth {
 }
 
 impl WindowGrowth for FastGrowth {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// The window moves once per round trip.
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut(0.5 * path.flight, signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
+        window.cut(0.5 * path.flight, event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {

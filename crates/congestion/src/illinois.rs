@@ -9,7 +9,7 @@ use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
 use crate::classic::{Classic, WindowGrowth};
-use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Round, Sample, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -77,7 +77,7 @@ const fn number(min: f64, max: f64) -> ParameterKind {
 }
 
 impl WindowGrowth for IllinoisGrowth {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         let alpha = if window.cwnd < SMALL_WINDOW {
@@ -88,19 +88,25 @@ impl WindowGrowth for IllinoisGrowth {
         window.cwnd += alpha * ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let beta = if path.flight < SMALL_WINDOW {
             0.5
         } else {
             self.beta
         };
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             // Nothing is left of what the delay said (Linux: tcp_illinois_state).
             (self.alpha, self.beta) = (1.0, 0.5);
             (self.above, self.quiet_rounds) = (false, 0);
             (self.sum, self.samples) = (0.0, 0);
         }
-        window.cut((1.0 - beta) * path.flight, signal);
+        window.cut((1.0 - beta) * path.flight, event);
     }
 
     fn on_sample(&mut self, _: &mut Window, sample: &Sample, path: &Path) {
@@ -275,10 +281,10 @@ mod tests {
             flight: 100.0,
             ..Path::default()
         };
-        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        illinois.on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!(at.cwnd, 50.0);
         rounds(&mut illinois, &mut at, 0.1, &[0.1; 6]);
-        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        illinois.on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!(at.cwnd, 87.5);
     }
 
@@ -291,7 +297,7 @@ mod tests {
             flight: 100.0,
             ..Path::default()
         };
-        illinois.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &path);
+        illinois.on_congestion_event(&mut at, CongestionEvent::Timeout, Time::ZERO, &path);
         assert_eq!((illinois.growth.alpha, illinois.growth.beta), (1.0, 0.5));
         rounds(&mut illinois, &mut at, 0.1, &[0.1]);
         assert_eq!((illinois.growth.alpha, illinois.growth.beta), (10.0, 0.125));
@@ -310,7 +316,7 @@ mod tests {
             flight: 10.0,
             ..Path::default()
         };
-        illinois.on_congestion(&mut at, Signal::Loss, Time::ZERO, &path);
+        illinois.on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!(at.cwnd, 5.0);
     }
 }

@@ -10,7 +10,7 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, CongestionEvent, Path, Requirements, Sample, Window};
 use crate::queueing_delay::{BaseDelay, CurrentDelay, queueing_delay, target_seconds};
 use crate::registration::{Description, Registered};
 
@@ -40,8 +40,8 @@ impl LedbatController {
 }
 
 impl CongestionControl for LedbatController {
-    fn needs(&self) -> Needs {
-        Needs::ROUND_TRIPS
+    fn requirements(&self) -> Requirements {
+        Requirements::ROUND_TRIPS
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -51,8 +51,14 @@ impl CongestionControl for LedbatController {
     }
 
     /// Half of the window, once per round trip. A timeout leaves one packet.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
-        window.cut((0.5 * window.cwnd).max(MIN_CWND), signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
+        window.cut((0.5 * window.cwnd).max(MIN_CWND), event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
@@ -170,16 +176,16 @@ mod tests {
 
     #[test]
     fn a_congestion_halves_the_window_down_to_two_packets() {
-        for (cwnd, signal, expected) in [
-            (40.0, Signal::Loss, (20.0, 20.0)),
-            (40.0, Signal::Mark, (20.0, 20.0)),
-            (40.0, Signal::Timeout, (1.0, 20.0)),
-            (3.0, Signal::Loss, (2.0, 2.0)),
+        for (cwnd, event, expected) in [
+            (40.0, CongestionEvent::Loss, (20.0, 20.0)),
+            (40.0, CongestionEvent::Mark, (20.0, 20.0)),
+            (40.0, CongestionEvent::Timeout, (1.0, 20.0)),
+            (3.0, CongestionEvent::Loss, (2.0, 2.0)),
         ] {
             let mut at = window(cwnd, f64::INFINITY);
             let path = Path::default();
-            with_delay(0.0).on_congestion(&mut at, signal, Time::ZERO, &path);
-            assert_eq!((at.cwnd, at.ssthresh), expected, "{cwnd} {signal:?}");
+            with_delay(0.0).on_congestion_event(&mut at, event, Time::ZERO, &path);
+            assert_eq!((at.cwnd, at.ssthresh), expected, "{cwnd} {event:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionControl, CongestionEvent, Path, Requirements, Sample, Window};
 use crate::queueing_delay::{CurrentDelay, queueing_delay, target_seconds};
 use crate::registration::{Description, Registered};
 
@@ -86,13 +86,13 @@ impl LedbatppController {
             until: now.saturating_add(Time::from_secs_f64(SLOW_ROUNDS * path.smoothed_rtt)),
             resume: window.cwnd.max(SLOW_WINDOW),
         };
-        window.cut(SLOW_WINDOW, Signal::Mark);
+        window.cut(SLOW_WINDOW, CongestionEvent::Mark);
     }
 }
 
 impl CongestionControl for LedbatppController {
-    fn needs(&self) -> Needs {
-        Needs::ROUND_TRIPS
+    fn requirements(&self) -> Requirements {
+        Requirements::ROUND_TRIPS
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, path: &Path) {
@@ -113,13 +113,19 @@ impl CongestionControl for LedbatppController {
     }
 
     /// A loss halves (section 4.3); during a slowdown, the window to which it returns.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         if let Phase::Slowdown { resume, .. } = &mut self.phase {
             *resume = (0.5 * *resume).max(SLOW_WINDOW);
-            window.cut(SLOW_WINDOW, signal);
+            window.cut(SLOW_WINDOW, event);
             return;
         }
-        window.cut(0.5 * path.flight, signal);
+        window.cut(0.5 * path.flight, event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
@@ -379,12 +385,12 @@ mod tests {
         let now = driven.now;
         driven
             .ledbat
-            .on_congestion(&mut driven.window, Signal::Loss, now, &PATH);
+            .on_congestion_event(&mut driven.window, CongestionEvent::Loss, now, &PATH);
         assert_eq!(driven.window.cwnd, 20.0);
         driven.ledbat.slow_down(&mut driven.window, now, &PATH);
         driven
             .ledbat
-            .on_congestion(&mut driven.window, Signal::Loss, now, &PATH);
+            .on_congestion_event(&mut driven.window, CongestionEvent::Loss, now, &PATH);
         assert_eq!(driven.window.cwnd, SLOW_WINDOW);
         let Phase::Slowdown { resume, .. } = driven.ledbat.phase else {
             panic!("{:?}", driven.ledbat.phase);

@@ -12,7 +12,7 @@ use crate::aimd::Aimd;
 use crate::classic::{Classic, WindowGrowth};
 use crate::law::{CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, LawError};
 use crate::one_of::one_of;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::{HystartPlusPlus, Standard};
 
@@ -122,8 +122,14 @@ impl WindowGrowth for RenoGrowth {
         window.cwnd += ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut(0.5 * path.flight, signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
+        window.cut(0.5 * path.flight, event);
     }
 }
 

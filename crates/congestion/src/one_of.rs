@@ -18,9 +18,9 @@ macro_rules! one_of {
         }
 
         impl $crate::packet::CongestionControl for $name {
-            fn needs(&self) -> $crate::packet::Needs {
+            fn requirements(&self) -> $crate::packet::Requirements {
                 match self {
-                    $(Self::$variant(controller) => controller.needs(),)+
+                    $(Self::$variant(controller) => controller.requirements(),)+
                 }
             }
 
@@ -79,16 +79,16 @@ macro_rules! one_of {
                 }
             }
 
-            fn on_congestion(
+            fn on_congestion_event(
                 &mut self,
                 window: &mut $crate::packet::Window,
-                signal: $crate::packet::Signal,
+                event: $crate::packet::CongestionEvent,
                 now: forebay_units::Time,
                 path: &$crate::packet::Path,
             ) {
                 match self {
                     $(Self::$variant(controller) => {
-                        controller.on_congestion(window, signal, now, path);
+                        controller.on_congestion_event(window, event, now, path);
                     })+
                 }
             }

@@ -36,9 +36,9 @@ impl Window {
 
     /// Cuts to `ssthresh`; after a timeout the window restarts from one packet (RFC 5681).
     #[inline]
-    pub fn cut(&mut self, ssthresh: f64, signal: Signal) {
+    pub fn cut(&mut self, ssthresh: f64, event: CongestionEvent) {
         self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
-        self.cwnd = if signal == Signal::Timeout {
+        self.cwnd = if event == CongestionEvent::Timeout {
             1.0
         } else {
             self.ssthresh
@@ -72,7 +72,7 @@ pub struct Path {
 /// The capabilities that a controller requires of every acknowledgment's sample. The engine neither
 /// stores nor computes the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Samples {
+pub enum Capabilities {
     /// Nothing: only [`CongestionControl::on_ack`] is called.
     #[default]
     None,
@@ -84,9 +84,9 @@ pub enum Samples {
 
 /// The requirements of a controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Requirements {
     /// Calls of [`CongestionControl::on_sample`].
-    pub samples: Samples,
+    pub samples: Capabilities,
     /// Whether it reacts to the count of marks by itself (accurate ECN) instead of receiving one
     /// congestion signal per round trip (RFC 3168).
     pub accurate_ecn: bool,
@@ -94,23 +94,23 @@ pub struct Needs {
     pub own_recovery: bool,
 }
 
-impl Needs {
+impl Requirements {
     /// Nothing.
     pub const NONE: Self = Self {
-        samples: Samples::None,
+        samples: Capabilities::None,
         accurate_ecn: false,
         own_recovery: false,
     };
 
     /// The round-trip time of every acknowledgment.
     pub const ROUND_TRIPS: Self = Self {
-        samples: Samples::RoundTrips,
+        samples: Capabilities::RoundTrips,
         ..Self::NONE
     };
 
     /// The rate of delivery, to set the window during loss recovery, too.
     pub const RATES: Self = Self {
-        samples: Samples::Rates,
+        samples: Capabilities::Rates,
         own_recovery: true,
         ..Self::NONE
     };
@@ -174,9 +174,9 @@ pub struct Sample {
     /// Packets that newly arrived, in order or not.
     pub arrived: f64,
     /// Packets newly found lost, by acknowledgments or a reordering timer; those of a timeout come
-    /// with [`Signal::Timeout`].
+    /// with [`CongestionEvent::Timeout`].
     pub lost: f64,
-    /// The packet among those whose flight lost the largest share; none without [`Samples::Rates`],
+    /// The packet among those whose flight lost the largest share; none without [`Capabilities::Rates`],
     /// and where loss recovery counts losses without telling the packets.
     pub lost_packet: Option<LostPacket>,
     /// Packets among `arrived` that carried a mark of congestion.
@@ -240,7 +240,7 @@ pub struct Pace {
 
 /// Why the window must be reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub enum CongestionEvent {
     /// A loss found by duplicate or selective acknowledgments.
     Loss,
     /// A mark of congestion (RFC 3168 section 6.1.2), at most once per round trip.
@@ -272,16 +272,16 @@ impl Idle {
 /// A congestion controller for packets.
 pub trait CongestionControl: Sized {
     /// Its requirements of the engine.
-    fn needs(&self) -> Needs {
-        Needs::NONE
+    fn requirements(&self) -> Requirements {
+        Requirements::NONE
     }
 
     /// The connection opens. A full packet carries this payload; controllers that count bytes use
     /// it.
     fn on_open(&mut self, _payload: Bytes) {}
 
-    /// An acknowledgment arrived, whatever the state; where [`Needs::samples`] asks for it, after
-    /// [`Self::on_ack`] and [`Self::on_congestion`].
+    /// An acknowledgment arrived, whatever the state; where [`Requirements::samples`] asks for it, after
+    /// [`Self::on_ack`] and [`Self::on_congestion_event`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
     /// The window below which rate halving takes nothing more away in recovery, packets (Linux up
@@ -305,17 +305,23 @@ pub trait CongestionControl: Sized {
     }
 
     /// Congestion: reduce the window once.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    );
 
     /// The last timeout was spurious; `before` is the controller before it. The engine restores the
-    /// window, except with [`Needs::own_recovery`]: what is left is state that the timeout changed.
+    /// window, except with [`Requirements::own_recovery`]: what is left is state that the timeout changed.
     fn on_undo(&mut self, _before: &Self) {}
 }
 
 /// A controller on the heap: those with much state, so that a connection with another one is small.
 impl<C: CongestionControl> CongestionControl for Box<C> {
-    fn needs(&self) -> Needs {
-        (**self).needs()
+    fn requirements(&self) -> Requirements {
+        (**self).requirements()
     }
 
     fn on_open(&mut self, payload: Bytes) {
@@ -344,8 +350,14 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
         (**self).on_idle(window, idle);
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
-        (**self).on_congestion(window, signal, now, path);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    ) {
+        (**self).on_congestion_event(window, event, now, path);
     }
 
     fn on_undo(&mut self, before: &Self) {
@@ -368,8 +380,8 @@ pub(crate) mod tests {
         rounds(&mut boxed, &mut other, 0.1, &[0.1; 5]);
         let before = (direct.clone(), boxed.clone());
         let (now, path) = (Time::from_secs(9), Path::default());
-        direct.on_congestion(&mut one, Signal::Timeout, now, &path);
-        boxed.on_congestion(&mut other, Signal::Timeout, now, &path);
+        direct.on_congestion_event(&mut one, CongestionEvent::Timeout, now, &path);
+        boxed.on_congestion_event(&mut other, CongestionEvent::Timeout, now, &path);
         assert_eq!(
             (one.cwnd, format!("{direct:?}")),
             (other.cwnd, format!("{:?}", *boxed))
@@ -377,7 +389,7 @@ pub(crate) mod tests {
         direct.on_undo(&before.0);
         boxed.on_undo(&before.1);
         assert_eq!(format!("{direct:?}"), format!("{:?}", *boxed));
-        assert_eq!(direct.needs(), boxed.needs());
+        assert_eq!(direct.requirements(), boxed.requirements());
     }
 
     pub(crate) fn window(cwnd: f64, ssthresh: f64) -> Window {
@@ -493,9 +505,9 @@ pub(crate) mod tests {
     #[test]
     fn cuts_keep_two_packets_and_timeouts_restart_from_one() {
         let mut window = window(3.0, 10.0);
-        window.cut(1.5, Signal::Loss);
+        window.cut(1.5, CongestionEvent::Loss);
         assert_eq!((window.cwnd, window.ssthresh), (2.0, 2.0));
-        window.cut(5.0, Signal::Timeout);
+        window.cut(5.0, CongestionEvent::Timeout);
         assert_eq!((window.cwnd, window.ssthresh), (1.0, 5.0));
     }
 }

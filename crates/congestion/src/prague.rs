@@ -9,7 +9,9 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-use crate::packet::{Ack, CongestionControl, LossState, Needs, Pace, Path, Sample, Signal, Window};
+use crate::packet::{
+    Ack, CongestionControl, CongestionEvent, LossState, Pace, Path, Requirements, Sample, Window,
+};
 use crate::registration::{Description, Registered};
 
 /// Bursts last this long at most: 2^-12 s, a quarter of a millisecond (Linux: prague_burst_shift).
@@ -89,7 +91,7 @@ impl PragueController {
             return;
         }
         let before = window.cwnd;
-        window.cut(before * (1.0 - 0.5 * self.alpha), Signal::Mark);
+        window.cut(before * (1.0 - 0.5 * self.alpha), CongestionEvent::Mark);
         self.cut = (before - window.cwnd).max(0.0);
         self.cut_at = Some(sample.now);
         self.cut_until = sample.next;
@@ -115,10 +117,10 @@ impl PragueController {
 }
 
 impl CongestionControl for PragueController {
-    fn needs(&self) -> Needs {
-        Needs {
+    fn requirements(&self) -> Requirements {
+        Requirements {
             accurate_ecn: true,
-            ..Needs::ROUND_TRIPS
+            ..Requirements::ROUND_TRIPS
         }
     }
 
@@ -126,10 +128,16 @@ impl CongestionControl for PragueController {
 
     /// A loss halves as Reno's; what a mark took off in the same round trip is part of the half
     /// (section 2.4).
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let cut = std::mem::take(&mut self.cut);
         let whole = path.flight + cut;
-        window.cut((0.5 * whole).min(path.flight), signal);
+        window.cut((0.5 * whole).min(path.flight), event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
@@ -372,11 +380,11 @@ mod tests {
         let now = driven.now;
         driven
             .prague
-            .on_congestion(&mut driven.window, Signal::Loss, now, &path);
+            .on_congestion_event(&mut driven.window, CongestionEvent::Loss, now, &path);
         assert_eq!(driven.window.cwnd, 50.0);
         driven
             .prague
-            .on_congestion(&mut driven.window, Signal::Loss, now, &path);
+            .on_congestion_event(&mut driven.window, CongestionEvent::Loss, now, &path);
         assert_eq!(driven.window.cwnd, 40.0);
     }
 

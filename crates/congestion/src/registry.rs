@@ -5,7 +5,9 @@ use forebay_units::parameter::{self, Parameters};
 use forebay_units::{Bytes, Time};
 
 use crate::one_of::one_of;
-use crate::packet::{Ack, CongestionControl, Idle, Needs, Pace, Path, Sample, Signal, Window};
+use crate::packet::{
+    Ack, CongestionControl, CongestionEvent, Idle, Pace, Path, Requirements, Sample, Window,
+};
 use crate::registration::{Description, Registered};
 
 /// Makes the enum of all controllers and what finds them by name out of the list of files.
@@ -113,9 +115,9 @@ impl Controller {
         CongestionControl::on_ack(self, window, ack, path);
     }
 
-    /// See [`CongestionControl::needs`].
-    pub fn needs(&self) -> Needs {
-        CongestionControl::needs(self)
+    /// See [`CongestionControl::requirements`].
+    pub fn requirements(&self) -> Requirements {
+        CongestionControl::requirements(self)
     }
 
     /// See [`CongestionControl::on_open`].
@@ -143,9 +145,15 @@ impl Controller {
         CongestionControl::on_idle(self, window, idle);
     }
 
-    /// See [`CongestionControl::on_congestion`].
-    pub fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
-        CongestionControl::on_congestion(self, window, signal, now, path);
+    /// See [`CongestionControl::on_congestion_event`].
+    pub fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    ) {
+        CongestionControl::on_congestion_event(self, window, event, now, path);
     }
 
     /// See [`CongestionControl::on_undo`].
@@ -157,7 +165,7 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Samples;
+    use crate::packet::Capabilities;
     use crate::registration::tests::stream;
     use crate::registration::{EcnSemantics, LossDetection};
 
@@ -171,7 +179,7 @@ mod tests {
             let made = controller(known.name, &parameters, stream(0)).unwrap();
             let description = description(known.name).unwrap();
             let counts = description.ecn == EcnSemantics::Scalable;
-            assert_eq!(made.needs().accurate_ecn, counts, "{}", known.name);
+            assert_eq!(made.requirements().accurate_ecn, counts, "{}", known.name);
             scalable.extend(counts.then_some(known.name));
         }
         assert_eq!(scalable, ["dctcp", "prague"]);
@@ -183,19 +191,19 @@ mod tests {
     fn each_controller_is_told_what_it_goes_by() {
         for known in descriptions() {
             let parameters = Parameters::defaults(known.parameters);
-            let needs = controller(known.name, &parameters, stream(0))
+            let requirements = controller(known.name, &parameters, stream(0))
                 .unwrap()
-                .needs();
+                .requirements();
             let samples = match known.name {
-                "bbr" | "bbr3" => Samples::Rates,
+                "bbr" | "bbr3" => Capabilities::Rates,
                 "aimd" | "bic" | "cubic" | "hstcp" | "htcp" | "newreno" | "scalable" => {
-                    Samples::None
+                    Capabilities::None
                 }
-                _ => Samples::RoundTrips,
+                _ => Capabilities::RoundTrips,
             };
-            let expected = (samples, samples == Samples::Rates);
+            let expected = (samples, samples == Capabilities::Rates);
             assert_eq!(
-                (needs.samples, needs.own_recovery),
+                (requirements.samples, requirements.own_recovery),
                 expected,
                 "{}",
                 known.name

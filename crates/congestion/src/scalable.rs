@@ -11,7 +11,7 @@ pub use linux::{Count, LinuxScalable};
 use crate::classic::{Classic, WindowGrowth};
 use crate::law::{CUT_RANGE, CutConditions, Epoch, EulerStep, FluidFace, FluidWindow, LawError};
 use crate::one_of::one_of;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -164,13 +164,19 @@ impl WindowGrowth for ScalableGrowth {
         window.cwnd += step * ack.acked;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let cut = if path.flight < self.low_window {
             0.5
         } else {
             self.law.decrease
         };
-        window.cut((1.0 - cut) * path.flight, signal);
+        window.cut((1.0 - cut) * path.flight, event);
     }
 }
 

@@ -17,7 +17,7 @@ pub use linux_2_6::Linux26Vegas;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;
-use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Sample, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::{AlternateRounds, EveryOtherRound, Standard};
 
@@ -85,13 +85,19 @@ impl VegasGrowth {
 }
 
 impl WindowGrowth for VegasGrowth {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// The window moves once per round trip.
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
-        window.cut(0.5 * path.flight, signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
+        window.cut(0.5 * path.flight, event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {

@@ -11,7 +11,7 @@ pub use linux::LinuxWestwood;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;
-use crate::packet::{Ack, Needs, Path, Round, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Round, Sample, Window};
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
@@ -33,19 +33,25 @@ pub struct WestwoodGrowth {
 }
 
 impl WindowGrowth for WestwoodGrowth {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
         window.cwnd += ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let product = if self.bandwidth > 0.0 && path.min_rtt.is_finite() {
             self.bandwidth * path.min_rtt
         } else {
             0.5 * path.flight
         };
-        window.cut(product.min(path.flight), signal);
+        window.cut(product.min(path.flight), event);
     }
 
     fn on_sample(&mut self, _: &mut Window, sample: &Sample, _: &Path) {
@@ -125,7 +131,12 @@ mod tests {
             flight: 180.0,
             ..Path::default()
         };
-        westwood.on_congestion(&mut window, Signal::Loss, Time::from_secs(9), &path);
+        westwood.on_congestion_event(
+            &mut window,
+            CongestionEvent::Loss,
+            Time::from_secs(9),
+            &path,
+        );
         let product = 20.0 / 0.15 * 0.1;
         assert!((window.cwnd / product - 1.0).abs() < 0.1, "{}", window.cwnd);
     }
@@ -139,7 +150,7 @@ mod tests {
             flight: 40.0,
             ..Path::default()
         };
-        westwood.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        westwood.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!(window.cwnd, 20.0);
     }
 }

@@ -89,7 +89,7 @@ struct Transfer {
     from: u64,
     /// End of the transfer, in bytes of payload; `None` means without end.
     to: Option<u64>,
-    first_signal: Option<Time>,
+    first_congestion_event: Option<Time>,
 }
 
 impl SocketEnds {
@@ -132,7 +132,7 @@ impl SocketEnds {
         self.transfer = Transfer {
             from,
             to: Some(from + bytes),
-            first_signal: None,
+            first_congestion_event: None,
         };
     }
 
@@ -200,7 +200,7 @@ impl SocketEnds {
         let again = segment.payload > 0 && end <= open.sent;
         open.sent = open.sent.max(end);
         if again {
-            self.transfer.first_signal.get_or_insert(now);
+            self.transfer.first_congestion_event.get_or_insert(now);
         }
         again
     }
@@ -343,8 +343,8 @@ impl Ends for SocketEnds {
         to.saturating_sub(self.transfer.from).div_ceil(self.payload)
     }
 
-    fn first_signal(&self) -> Option<Time> {
-        self.transfer.first_signal
+    fn first_congestion_event(&self) -> Option<Time> {
+        self.transfer.first_congestion_event
     }
 
     fn window(&self) -> Window {

@@ -119,7 +119,7 @@ impl Connection {
         controller.on_open(payload);
         let transfer = first.saturating_add(u64::from(stack.handshake));
         let sent_packets = SentPackets::new(&Setup {
-            needs: controller.needs(),
+            needs: controller.requirements(),
             stack: &stack,
             payload,
             losses: totals.losses,

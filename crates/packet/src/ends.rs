@@ -289,7 +289,7 @@ impl Ends for SimulatedEnds {
         self.connection.transfer_packets()
     }
 
-    fn first_signal(&self) -> Option<Time> {
+    fn first_congestion_event(&self) -> Option<Time> {
         self.connection.first_cut()
     }
 

@@ -1,11 +1,11 @@
 //! The memory of a run: bytes of each flow, link and packet. With them the memory demand of a run
 //! is known beforehand.
 
-use forebay_congestion::packet::{Needs, Samples};
+use forebay_congestion::packet::{Capabilities, Requirements};
 use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
     BufferLimit, DEFAULT_MEMORY, Distribution, FlowGroup, Footprint, Link, MARGIN, Medium, Need,
-    Recovery, Reduction, Scenario, Waiting, Workload, controller_needs,
+    Recovery, Reduction, Scenario, Waiting, Workload, controller_requirements,
 };
 use forebay_simulation::{Event, MAX_LANES, Unresponsive, in_turn, is_counted, takes_turns};
 use forebay_units::{Bytes, Time};
@@ -144,12 +144,12 @@ enum PacketRecords {
 }
 
 fn noted(group: &FlowGroup) -> PacketRecords {
-    let needs = controller_needs(group);
+    let needs = controller_requirements(group);
     let stack = &group.stack;
     let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
-    if needs.samples == Samples::Rates {
+    if needs.samples == Capabilities::Rates {
         PacketRecords::Rates
-    } else if needs != Needs::default()
+    } else if needs != Requirements::default()
         || by_records
         || stack.timestamps
         || stack.pacing

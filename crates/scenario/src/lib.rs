@@ -21,7 +21,7 @@ pub use answer::engine::{
     Cancel, Check, ClosedForm, Engine, EngineDescription, EngineError, Holds, ModelError,
     Prediction, RunOptions,
 };
-pub use answer::footprint::{Footprint, Need, Waiting, controller_needs};
+pub use answer::footprint::{Footprint, Need, Waiting, controller_requirements};
 pub use answer::quantile::{listed_quantiles, sorted_quantile};
 pub use answer::report::{
     AcknowledgmentRecord, Bin, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport,

@@ -58,7 +58,7 @@ pub trait Ends: Debug {
     fn transfer_packets(&self) -> u64;
 
     /// When its first congestion signal came, if any has.
-    fn first_signal(&self) -> Option<Time>;
+    fn first_congestion_event(&self) -> Option<Time>;
 
     // --- What is reported ---
 

@@ -353,16 +353,16 @@ fn a_loss_leaves_the_estimate_alone_and_the_window_returns() {
     let (mut bbr, mut window) = start();
     drive(&mut bbr, &mut window, 1, 2000, 0.1);
     let before = window.cwnd;
-    bbr.on_congestion(
+    bbr.on_congestion_event(
         &mut window,
-        Signal::Loss,
+        CongestionEvent::Loss,
         Time::from_secs(2),
         &Path::default(),
     );
     assert_eq!(window.cwnd, before);
-    bbr.on_congestion(
+    bbr.on_congestion_event(
         &mut window,
-        Signal::Timeout,
+        CongestionEvent::Timeout,
         Time::from_secs(2),
         &Path::default(),
     );

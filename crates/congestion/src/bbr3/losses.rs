@@ -1,7 +1,7 @@
 //! Losses in BBR version 3. They show whether a probe put too much in flight (section 5.5.10.2). The
 //! state before a recovery returns if the recovery was not needed (section 5.5.11).
 
-use crate::packet::{LostPacket, Sample, Signal};
+use crate::packet::{CongestionEvent, LostPacket, Sample};
 
 use super::model::{BETA, Bounds, Mode};
 use super::{Bbr3Controller, LOSS_THRESHOLD};
@@ -18,7 +18,7 @@ impl Bbr3Controller {
     /// A loss without a count: acknowledgments do not tell which packets arrived.
     pub(super) fn blind(&self, sample: &Sample) -> bool {
         let counted = sample.lost + sample.delivery.map_or(0.0, |delivery| delivery.lost);
-        self.signaled == Some(Signal::Loss) && counted <= 0.0
+        self.reported_event == Some(CongestionEvent::Loss) && counted <= 0.0
     }
 
     /// Whether losses say that too much was in flight (IsInflightTooHigh).
@@ -29,7 +29,7 @@ impl Bbr3Controller {
 
     /// `NoteLoss`.
     pub(super) fn note_losses(&mut self, sample: &Sample) {
-        if sample.lost <= 0.0 && self.signaled.is_none() {
+        if sample.lost <= 0.0 && self.reported_event.is_none() {
             return;
         }
         if !self.latest.loss_in_round {

@@ -39,7 +39,7 @@ fn a_spurious_timeout_leaves_the_short_term_bounds_and_the_window() {
     case.tell(slow);
     let cwnd = case.window.cwnd;
     case.bbr
-        .on_congestion(&mut case.window, Signal::Timeout, case.now, &path);
+        .on_congestion_event(&mut case.window, CongestionEvent::Timeout, case.now, &path);
     // A window of one packet would begin a probe.
     case.window.cwnd = 100.0;
     case.tell_in(slow, LossState::Timeout);

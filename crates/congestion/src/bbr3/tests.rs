@@ -79,7 +79,7 @@ impl Driven {
         if lost > 0.0 && self.bbr.state == LossState::Open {
             let path = Path::default();
             self.bbr
-                .on_congestion(&mut self.window, Signal::Loss, self.now, &path);
+                .on_congestion_event(&mut self.window, CongestionEvent::Loss, self.now, &path);
         }
         let path = Path {
             smoothed_rtt: rtt,
@@ -292,7 +292,7 @@ fn a_timeout_restarts_from_one_packet_and_the_window_returns() {
     let (now, path) = (driven.now, Path::default());
     driven
         .bbr
-        .on_congestion(&mut driven.window, Signal::Timeout, now, &path);
+        .on_congestion_event(&mut driven.window, CongestionEvent::Timeout, now, &path);
     assert_eq!(driven.window.cwnd, 1.0);
     driven.step(1.0);
     assert!(driven.window.cwnd >= before - 1.0);

@@ -10,7 +10,7 @@ use forebay_units::Time;
 use super::Bic;
 use crate::ack_ratio::AckRatio;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Sample, Window};
 
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u64 = 1024;
@@ -127,7 +127,7 @@ impl Linux26Bic {
 }
 
 impl WindowGrowth for Linux26Bic {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// `bictcp_cong_avoid` after slow start.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -145,7 +145,13 @@ impl WindowGrowth for Linux26Bic {
     }
 
     /// `bictcp_recalc_ssthresh`, and `bictcp_reset` on a timeout.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
         let released = self.fast_convergence && cwnd < self.last_max_cwnd;
         self.last_max_cwnd = if released {
@@ -155,7 +161,7 @@ impl WindowGrowth for Linux26Bic {
         };
         self.lost = true;
         self.snd_cwnd_cnt = 0;
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.forget();
         }
         let kept = if cwnd <= self.low_window {
@@ -163,7 +169,7 @@ impl WindowGrowth for Linux26Bic {
         } else {
             cwnd * self.beta / BETA_SCALE
         };
-        window.cut(kept as f64, signal);
+        window.cut(kept as f64, event);
     }
 
     /// `bictcp_acked`.
@@ -246,12 +252,12 @@ mod tests {
         let mut bic = Linux26Bic::new(&Bic::default());
         for (cwnd, kept) in [(1000.0, 799.0), (501.9, 400.0), (14.0, 7.0), (3.0, 2.0)] {
             let mut at = window(cwnd, 5.0);
-            bic.on_congestion(&mut at, Signal::Loss, Time::ZERO, &Path::default());
+            bic.on_congestion_event(&mut at, CongestionEvent::Loss, Time::ZERO, &Path::default());
             assert_eq!((at.cwnd, at.ssthresh), (kept, kept), "{cwnd}");
         }
-        bic.on_congestion(
+        bic.on_congestion_event(
             &mut window(900.0, 5.0),
-            Signal::Timeout,
+            CongestionEvent::Timeout,
             Time::ZERO,
             &Path::default(),
         );

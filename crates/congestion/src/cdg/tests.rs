@@ -5,7 +5,7 @@ use crate::packet::LossState;
 use crate::packet::tests::{sample, window};
 use crate::registration::tests::{default_controller, stream};
 
-const LOSS: Signal = Signal::Loss;
+const LOSS: CongestionEvent = CongestionEvent::Loss;
 
 /// A controller with some parameters other than the default.
 fn with(changes: &[(&'static str, Value)]) -> CdgController {
@@ -53,7 +53,7 @@ impl Driven {
     fn lose(&mut self) {
         let path = Path::default();
         self.cdg
-            .on_congestion(&mut self.window, LOSS, Time::ZERO, &path);
+            .on_congestion_event(&mut self.window, LOSS, Time::ZERO, &path);
     }
 }
 

@@ -12,7 +12,7 @@ use forebay_units::Time;
 use super::curve::{BETA_SCALE, Curve, clock, friendly_eighths};
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Idle, Path, Requirements, Sample, Window};
 use crate::whole_packets::WholePackets;
 
 /// Growth before any loss: a packet for each 20 acknowledged at least (5 % per round trip).
@@ -144,7 +144,7 @@ impl LinuxCubic {
 }
 
 impl WindowGrowth for LinuxCubic {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// `cubictcp_cong_avoid` after slow start.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -160,7 +160,13 @@ impl WindowGrowth for LinuxCubic {
 
     /// `cubictcp_recalc_ssthresh`, and `bictcp_reset` on a timeout, which is not taken back where
     /// that was spurious.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
         self.epoch_start = None;
         let released = self.fast_convergence == FastConvergence::On && cwnd < self.last_max_cwnd;
@@ -169,14 +175,14 @@ impl WindowGrowth for LinuxCubic {
         } else {
             cwnd
         };
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.cnt = 0;
             self.last_max_cwnd = 0;
             self.last_cwnd = 0;
             self.last_time = 0;
             self.delay_min = f64::INFINITY;
         }
-        window.cut((cwnd * self.beta / BETA_SCALE) as f64, signal);
+        window.cut((cwnd * self.beta / BETA_SCALE) as f64, event);
     }
 
     /// `cubictcp_acked`.
@@ -219,8 +225,8 @@ mod tests {
         LinuxCubic::new(&Cubic::default(), 0.7)
     }
 
-    fn cut(cubic: &mut LinuxCubic, window: &mut Window, signal: Signal) {
-        cubic.on_congestion(window, signal, Time::ZERO, &Path::default());
+    fn cut(cubic: &mut LinuxCubic, window: &mut Window, event: CongestionEvent) {
+        cubic.on_congestion_event(window, event, Time::ZERO, &Path::default());
     }
 
     /// A flow after a loss at 262 packets; the times in seconds since then, in which its window
@@ -229,7 +235,7 @@ mod tests {
         let mut cubic = cubic();
         let mut window = window(262.0, 100.0);
         cubic.delay_min = ROUND;
-        cut(&mut cubic, &mut window, Signal::Loss);
+        cut(&mut cubic, &mut window, CongestionEvent::Loss);
         assert_eq!(window.cwnd, 183.0, "floor(262 x 717 / 1024)");
         let start = 10.0;
         let mut now = start;
@@ -264,7 +270,7 @@ mod tests {
         let mut cubic = cubic();
         let mut window = window(20.0, 10.0);
         cubic.delay_min = 0.01;
-        cut(&mut cubic, &mut window, Signal::Loss);
+        cut(&mut cubic, &mut window, CongestionEvent::Loss);
         assert_eq!(window.cwnd, 14.0);
         let mut now = 1.0;
         let mut acked = 0.0;
@@ -287,11 +293,11 @@ mod tests {
     fn fast_convergence_lowers_the_peak_and_a_timeout_forgets_it() {
         let mut cubic = cubic();
         let mut window = window(100.0, 50.0);
-        cut(&mut cubic, &mut window, Signal::Loss);
+        cut(&mut cubic, &mut window, CongestionEvent::Loss);
         window.cwnd = 90.0;
-        cut(&mut cubic, &mut window, Signal::Loss);
+        cut(&mut cubic, &mut window, CongestionEvent::Loss);
         assert_eq!((cubic.last_max_cwnd, window.cwnd), (90 * 1741 / 2048, 63.0));
-        cut(&mut cubic, &mut window, Signal::Timeout);
+        cut(&mut cubic, &mut window, CongestionEvent::Timeout);
         assert_eq!(
             (cubic.last_max_cwnd, window.cwnd, window.ssthresh),
             (0, 1.0, 44.0)

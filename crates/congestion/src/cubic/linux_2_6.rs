@@ -14,7 +14,7 @@ use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use super::linux::LARGEST_WINDOW;
 use crate::ack_ratio::{AckRatio, LARGEST_COUNT};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Requirements, Sample, Window};
 
 /// `max_increment`: packets per 100 ms past the inflection.
 const MAX_INCREMENT: u64 = 16;
@@ -151,7 +151,7 @@ impl Linux26Cubic {
 }
 
 impl WindowGrowth for Linux26Cubic {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// `bictcp_cong_avoid` after slow start.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &Path) {
@@ -170,7 +170,13 @@ impl WindowGrowth for Linux26Cubic {
     }
 
     /// `bictcp_recalc_ssthresh`, and `bictcp_reset` on a timeout.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
         self.epoch_start = None;
         let released = self.fast_convergence == FastConvergence::On && cwnd < self.last_max_cwnd;
@@ -181,10 +187,10 @@ impl WindowGrowth for Linux26Cubic {
         };
         self.lost = true;
         self.snd_cwnd_cnt = 0;
-        if signal == Signal::Timeout {
+        if event == CongestionEvent::Timeout {
             self.forget();
         }
-        window.cut((cwnd * self.beta / BETA_SCALE) as f64, signal);
+        window.cut((cwnd * self.beta / BETA_SCALE) as f64, event);
     }
 
     /// `measure_delay`, where nothing was amiss before and the last epoch is a second old, and
@@ -271,7 +277,12 @@ mod tests {
     fn the_ratio_of_acknowledgments_doubles_the_growth() {
         let (mut cubic, mut at, mut now) = (cubic(), window(200.0, 100.0), 0.0);
         acknowledge(&mut cubic, &mut at, &mut now, 100, 1.0);
-        cubic.on_congestion(&mut at, Signal::Loss, Time::from_millis(100), &PATH);
+        cubic.on_congestion_event(
+            &mut at,
+            CongestionEvent::Loss,
+            Time::from_millis(100),
+            &PATH,
+        );
         assert_eq!(
             (at.cwnd, cubic.last_max_cwnd),
             ((203 * 819 / 1024) as f64, 203)
@@ -301,7 +312,7 @@ mod tests {
         let (mut cubic, mut at, mut now) = (cubic(), window(500.0, 10.0), 2000.0);
         acknowledge(&mut cubic, &mut at, &mut now, 100, 20.0);
         assert_eq!(cubic.delay_min, 50);
-        cubic.on_congestion(&mut at, Signal::Timeout, Time::from_secs(5), &PATH);
+        cubic.on_congestion_event(&mut at, CongestionEvent::Timeout, Time::from_secs(5), &PATH);
         assert_eq!(
             (cubic.last_max_cwnd, cubic.delay_min, cubic.lost),
             (0, 0, false)

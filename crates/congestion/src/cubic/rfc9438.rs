@@ -4,7 +4,7 @@ use forebay_units::Time;
 
 use super::law::{Cubic, FastConvergence, FriendlyRegion};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Idle, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Idle, Path, Window};
 
 /// CUBIC as in RFC 9438.
 #[derive(Clone, Debug)]
@@ -103,7 +103,13 @@ impl WindowGrowth for CubicGrowth {
         window.cwnd += (target - window.cwnd) * per_packet;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         self.cwnd_prior = path.flight;
         let released = self.fast_convergence == FastConvergence::On && path.flight < self.w_max;
         self.w_max = if released {
@@ -112,8 +118,8 @@ impl WindowGrowth for CubicGrowth {
             path.flight
         };
         self.epoch_start = None;
-        self.after_timeout = signal == Signal::Timeout;
-        window.cut(self.beta_cubic * path.flight, signal);
+        self.after_timeout = event == CongestionEvent::Timeout;
+        window.cut(self.beta_cubic * path.flight, event);
     }
 
     // As Linux's tcp_cubic, which has no `min_cwnd`: the threshold.
@@ -171,7 +177,7 @@ mod tests {
             ..Path::default()
         };
         let mut window = window(1000.0, 10.0);
-        cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        cubic.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!((window.cwnd, cubic.cwnd_prior), (700.0, 1000.0));
         let k = libm::cbrt(300.0 / 0.4);
         for millis in 0..=(1e3 * k) as u64 {
@@ -188,13 +194,18 @@ mod tests {
             flight: 900.0,
             ..path
         };
-        cubic.on_congestion(&mut window, Signal::Loss, Time::from_secs(9), &path);
+        cubic.on_congestion_event(
+            &mut window,
+            CongestionEvent::Loss,
+            Time::from_secs(9),
+            &path,
+        );
         assert_eq!(cubic.w_max, 900.0 * 0.85);
     }
 
     /// A window of 1000 was cut at time zero and has this size now; what one packet's
     /// acknowledgment adds so long after the first, times the window.
-    fn added(signal: Signal, cwnd: f64, seconds: f64, rtt: f64) -> f64 {
+    fn added(event: CongestionEvent, cwnd: f64, seconds: f64, rtt: f64) -> f64 {
         let law = Cubic {
             friendly_region: FriendlyRegion::Off,
             ..Cubic::default()
@@ -206,7 +217,7 @@ mod tests {
             ..Path::default()
         };
         let mut window = window(1000.0, 10.0);
-        cubic.on_congestion(&mut window, signal, Time::ZERO, &path);
+        cubic.on_congestion_event(&mut window, event, Time::ZERO, &path);
         window.cwnd = cwnd;
         let mut ack = |acked, now| {
             let before = window.cwnd;
@@ -224,16 +235,16 @@ mod tests {
         for (seconds, rtt) in [(1.0, 0.2), (4.0, 1.0), (k, 2.0)] {
             let x: f64 = seconds + rtt - k;
             let target = 1000.0 + 0.4 * x * x * x;
-            let ours = added(Signal::Loss, 700.0, seconds, rtt);
+            let ours = added(CongestionEvent::Loss, 700.0, seconds, rtt);
             assert!((ours - (target - 700.0)).abs() < 1e-6, "{ours} {target}");
         }
-        assert!((added(Signal::Loss, 700.0, 100.0, 0.1) - 350.0).abs() < 1e-6);
+        assert!((added(CongestionEvent::Loss, 700.0, 100.0, 0.1) - 350.0).abs() < 1e-6);
     }
 
     /// Section 4.8: after a timeout K is 0 and the window it began with the origin, not the old peak.
     #[test]
     fn after_a_timeout_the_cubic_starts_at_the_window_of_then() {
-        let grown = added(Signal::Timeout, 700.0, 3.0, 0.5);
+        let grown = added(CongestionEvent::Timeout, 700.0, 3.0, 0.5);
         assert!((grown - 0.4 * 3.5 * 3.5 * 3.5).abs() < 1e-6, "{grown}");
     }
 
@@ -247,7 +258,7 @@ mod tests {
             ..Path::default()
         };
         let mut window = window(20.0, 10.0);
-        cubic.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        cubic.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
         let mut rounds_to = |goal: f64| {
             let mut rounds = 0.0;
             while window.cwnd < goal {

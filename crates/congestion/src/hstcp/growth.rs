@@ -4,7 +4,7 @@ use forebay_units::Time;
 
 use super::response::HstcpResponse;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 
 /// HighSpeed TCP's growth by the exact functions of RFC 3649 section 5.
 #[derive(Clone, Debug)]
@@ -46,9 +46,15 @@ impl WindowGrowth for HstcpGrowth {
         }
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        path: &Path,
+    ) {
         let cut = self.functions.bounded_decrease(path.flight).clamp(0.0, 0.5);
-        window.cut((1.0 - cut) * path.flight, signal);
+        window.cut((1.0 - cut) * path.flight, event);
     }
 }
 
@@ -104,7 +110,7 @@ mod tests {
                 flight: cwnd,
                 ..Path::default()
             };
-            growth.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            growth.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
             let kept = 1.0 - response.decrease(cwnd);
             assert!((window.cwnd / (kept * cwnd) - 1.0).abs() < 1e-12, "{cwnd}");
         }

@@ -5,7 +5,7 @@ use forebay_units::Time;
 
 use super::response::HstcpResponse;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 
 /// RFC 3649 appendix B without its last row, as Linux has it: the largest windows with a(w) = 1, 2,
 /// 3, ...
@@ -59,10 +59,16 @@ impl WindowGrowth for LinuxHstcp {
     }
 
     /// `hstcp_ssthresh`.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         let cwnd = window.cwnd.min(LARGEST_WINDOW) as u64;
         self.snd_cwnd_cnt = 0;
-        window.cut((cwnd - ((cwnd * cut_of(self.row)) >> 8)) as f64, signal);
+        window.cut((cwnd - ((cwnd * cut_of(self.row)) >> 8)) as f64, event);
     }
 }
 
@@ -133,7 +139,12 @@ mod tests {
         // The next one needs a larger window's worth of acknowledgments.
         assert_eq!(window.cwnd, 1007.0);
         // The reduction uses the window and not the packets in flight.
-        hstcp.on_congestion(&mut window, Signal::Loss, Time::ZERO, &Path::default());
+        hstcp.on_congestion_event(
+            &mut window,
+            CongestionEvent::Loss,
+            Time::ZERO,
+            &Path::default(),
+        );
         assert_eq!(window.cwnd, 1007.0 - (1007 * 83 / 256) as f64);
         assert_eq!(window.cwnd, window.ssthresh);
     }

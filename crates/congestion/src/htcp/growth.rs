@@ -5,7 +5,7 @@ use forebay_units::Time;
 
 use super::law::{Htcp, RateSwitch};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 
 /// The paper's H-TCP.
 #[derive(Clone, Debug)]
@@ -52,7 +52,13 @@ impl WindowGrowth for HtcpGrowth {
         window.cwnd += self.increase(elapsed) * ack.acked / window.cwnd;
     }
 
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    ) {
         let rate = path.flight / path.smoothed_rtt.max(1e-9);
         let switched = self.rate_switch == RateSwitch::On
             && (self.last_rate <= 0.0 || (rate - self.last_rate).abs() > 0.2 * self.last_rate);
@@ -63,7 +69,7 @@ impl WindowGrowth for HtcpGrowth {
         };
         self.last_rate = rate;
         self.last_cong = Some(now);
-        window.cut(self.beta * path.flight, signal);
+        window.cut(self.beta * path.flight, event);
     }
 
     // Linux's tcp_htcp has no `min_cwnd`: the threshold.
@@ -93,7 +99,7 @@ mod tests {
                 flight: 1000.0,
             };
             let mut window = window(1000.0, 10.0);
-            growth.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            growth.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
             window.cwnd.round()
         });
         assert_eq!(kept, [500.0, 700.0, 700.0, 500.0, 700.0]);

@@ -18,7 +18,7 @@ use forebay_units::Time;
 
 use super::law::{Htcp, RateSwitch};
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, LossState, Path, Requirements, Sample, Window};
 
 /// Jiffies per second.
 const HZ: u64 = 1000;
@@ -184,7 +184,7 @@ impl LinuxHtcp {
 }
 
 impl WindowGrowth for LinuxHtcp {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// `htcp_cong_avoid` after slow start. The acknowledgment with which the window grows is not
     /// counted.
@@ -207,7 +207,13 @@ impl WindowGrowth for LinuxHtcp {
     }
 
     /// `htcp_recalc_ssthresh`, `htcp_param_update` and `htcp_reset`.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        _: &Path,
+    ) {
         let now = jiffies(now);
         self.update_beta();
         self.update_alpha(now);
@@ -217,7 +223,7 @@ impl WindowGrowth for LinuxHtcp {
         self.last_cong = Some(now);
         self.snd_cwnd_cnt = 0;
         let kept = (window.cwnd as u64 * self.beta) >> 7;
-        window.cut(kept as f64, signal);
+        window.cut(kept as f64, event);
     }
 
     /// `htcp_state`: the end of a recovery starts the clock anew.
@@ -285,7 +291,12 @@ mod tests {
     fn cut(htcp: &mut LinuxHtcp, window: &mut Window, (from, millis): (u64, u64)) -> f64 {
         let before = window.cwnd;
         let path = Path::default();
-        htcp.on_congestion(window, Signal::Loss, Time::from_millis(from), &path);
+        htcp.on_congestion_event(
+            window,
+            CongestionEvent::Loss,
+            Time::from_millis(from),
+            &path,
+        );
         let kept = window.cwnd / before;
         let mut seen = sample(0.07);
         seen.state = LossState::Recovery;

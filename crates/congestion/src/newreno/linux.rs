@@ -3,7 +3,7 @@
 use forebay_units::Time;
 
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::whole_packets::WholePackets;
 
 /// Reno as Linux has it: half of an odd window is rounded down.
@@ -24,8 +24,14 @@ impl WindowGrowth for LinuxReno {
     }
 
     /// `tcp_reno_ssthresh`.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
-        window.cut((0.5 * window.cwnd).floor(), signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
+        window.cut((0.5 * window.cwnd).floor(), event);
     }
 }
 
@@ -52,7 +58,7 @@ mod tests {
             flight: 8.0,
             ..Path::default()
         };
-        reno.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+        reno.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
         assert_eq!((window.cwnd, window.ssthresh), (5.0, 5.0));
     }
 }

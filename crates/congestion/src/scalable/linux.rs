@@ -11,7 +11,7 @@
 use forebay_units::Time;
 
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Path, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Path, Window};
 use crate::whole_packets::WholePackets;
 
 /// The count for an increase by a packet (`TCP_SCALABLE_AI_CNT`), unless the window is smaller.
@@ -68,9 +68,15 @@ impl WindowGrowth for LinuxScalable {
     }
 
     /// `tcp_scalable_ssthresh`, computed from the window and not from the packets in flight.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         let whole = window.cwnd.floor();
-        window.cut(whole - (CUT * whole).floor(), signal);
+        window.cut(whole - (CUT * whole).floor(), event);
     }
 }
 
@@ -121,7 +127,7 @@ mod tests {
                 flight: 1.0,
                 ..Path::default()
             };
-            scalable.on_congestion(&mut window, Signal::Loss, Time::ZERO, &path);
+            scalable.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
             (window.cwnd, window.ssthresh)
         };
         // Below eight packets nothing is cut, and below two nothing is left of a window.

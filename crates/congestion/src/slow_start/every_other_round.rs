@@ -2,7 +2,7 @@
 //! stays in between, so that a round trip of a constant window shows whether packets queue.
 
 use crate::classic::SlowStart;
-use crate::packet::{Path, Sample, Samples, Window};
+use crate::packet::{Capabilities, Path, Sample, Window};
 
 /// Rounds that alternate: in one the window may grow, in the next one it stays.
 ///
@@ -41,7 +41,7 @@ pub struct EveryOtherRound {
 }
 
 impl SlowStart for EveryOtherRound {
-    const SAMPLES: Samples = Samples::RoundTrips;
+    const SAMPLES: Capabilities = Capabilities::RoundTrips;
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64 {

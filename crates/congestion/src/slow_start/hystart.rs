@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use forebay_units::{Bytes, Time};
 
 use crate::classic::SlowStart;
-use crate::packet::{Path, Sample, Samples, Signal, Window};
+use crate::packet::{Capabilities, CongestionEvent, Path, Sample, Window};
 use crate::segmentation::Segmentation;
 
 /// Windows below this never end slow start (`hystart_low_window`).
@@ -71,7 +71,7 @@ impl<C: TrainClock> Hystart<C> {
 }
 
 impl<C: TrainClock> SlowStart for Hystart<C> {
-    const SAMPLES: Samples = Samples::RoundTrips;
+    const SAMPLES: Capabilities = Capabilities::RoundTrips;
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64 {
@@ -122,8 +122,8 @@ impl<C: TrainClock> SlowStart for Hystart<C> {
     }
 
     /// `bictcp_reset`.
-    fn on_congestion(&mut self, signal: Signal) {
-        if signal == Signal::Timeout {
+    fn on_congestion_event(&mut self, event: CongestionEvent) {
+        if event == CongestionEvent::Timeout {
             *self = Self::before_the_first(self.clock);
         }
     }
@@ -257,11 +257,11 @@ mod tests {
             found: true,
             ..Hystart::default()
         };
-        for signal in [Signal::Loss, Signal::Mark] {
-            hystart.on_congestion(signal);
+        for event in [CongestionEvent::Loss, CongestionEvent::Mark] {
+            hystart.on_congestion_event(event);
             assert!(hystart.found);
         }
-        hystart.on_congestion(Signal::Timeout);
+        hystart.on_congestion_event(CongestionEvent::Timeout);
         assert!(!hystart.found);
     }
 

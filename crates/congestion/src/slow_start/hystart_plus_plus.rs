@@ -2,7 +2,7 @@
 //! conservative phase that returns to slow start where the growth was a false alarm.
 
 use crate::classic::SlowStart;
-use crate::packet::{Path, Round, Sample, Samples, Signal, Window};
+use crate::packet::{Capabilities, CongestionEvent, Path, Round, Sample, Window};
 
 /// Bounds of the growth of the round-trip time that counts, seconds, and its share of the
 /// round-trip time (RFC 9406 section 4.3, whose names these and the fields have).
@@ -97,7 +97,7 @@ impl HystartPlusPlus {
 }
 
 impl SlowStart for HystartPlusPlus {
-    const SAMPLES: Samples = Samples::RoundTrips;
+    const SAMPLES: Capabilities = Capabilities::RoundTrips;
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: f64) -> f64 {
@@ -127,7 +127,7 @@ impl SlowStart for HystartPlusPlus {
     }
 
     /// A congestion ends it.
-    fn on_congestion(&mut self, _: Signal) {
+    fn on_congestion_event(&mut self, _: CongestionEvent) {
         self.phase = Phase::Over;
     }
 
@@ -195,7 +195,7 @@ mod tests {
         let (mut hystart, mut window) = start();
         round(&mut hystart, &mut window, 0, 0.1);
         let before = hystart.clone();
-        hystart.on_congestion(Signal::Timeout);
+        hystart.on_congestion_event(CongestionEvent::Timeout);
         round(&mut hystart, &mut window, 1, 0.12);
         assert_eq!(hystart.divisor(), 1.0);
         hystart.on_undo(&before);

@@ -9,7 +9,7 @@ use forebay_units::Time;
 
 use super::Thresholds;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Idle, Path, Requirements, Sample, Window};
 use crate::whole_packets::WholePackets;
 
 /// Samples of a round up to which it grows as Reno does: they may be of delayed acknowledgments.
@@ -81,14 +81,20 @@ impl LinuxVegas {
 }
 
 impl WindowGrowth for LinuxVegas {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// The window moves once per round trip.
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     /// `tcp_reno_ssthresh`.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
-        window.cut((0.5 * window.cwnd).floor(), signal);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
+        window.cut((0.5 * window.cwnd).floor(), event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {

@@ -9,7 +9,7 @@ use forebay_units::Time;
 use super::Thresholds;
 use super::linux::TOO_FEW;
 use crate::classic::WindowGrowth;
-use crate::packet::{Ack, Idle, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, Idle, Path, Requirements, Sample, Window};
 
 /// No round-trip time was measured, in microseconds (`0x7fffffff`).
 const UNKNOWN: u64 = 0x7fff_ffff;
@@ -95,15 +95,21 @@ impl Linux26Vegas {
 }
 
 impl WindowGrowth for Linux26Vegas {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// The window moves once per round trip.
     fn on_ack(&mut self, _: &mut Window, _: &Ack, _: &Path) {}
 
     /// `tcp_reno_ssthresh`.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, _: Time, _: &Path) {
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        _: Time,
+        _: &Path,
+    ) {
         self.acked = 0;
-        window.cut((0.5 * window.cwnd).floor(), signal);
+        window.cut((0.5 * window.cwnd).floor(), event);
     }
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {

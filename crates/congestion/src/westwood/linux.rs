@@ -11,7 +11,7 @@ use forebay_units::Time;
 use super::SHORTEST_ROUND;
 use crate::classic::WindowGrowth;
 use crate::newreno::LinuxReno;
-use crate::packet::{Ack, LossState, Needs, Path, Sample, Signal, Window};
+use crate::packet::{Ack, CongestionEvent, LossState, Path, Requirements, Sample, Window};
 
 /// The least that the estimate allows, packets (`tcp_westwood_bw_rttmin`).
 const SMALLEST: f64 = 2.0;
@@ -93,7 +93,7 @@ impl LinuxWestwood {
 }
 
 impl WindowGrowth for LinuxWestwood {
-    const NEEDS: Needs = Needs::ROUND_TRIPS;
+    const NEEDS: Requirements = Requirements::ROUND_TRIPS;
 
     /// `tcp_reno_cong_avoid`.
     #[inline]
@@ -103,15 +103,21 @@ impl WindowGrowth for LinuxWestwood {
 
     /// `tcp_reno_ssthresh` where a repair begins; the product for marks, whose reduction completes at once here, and
     /// for timeouts.
-    fn on_congestion(&mut self, window: &mut Window, signal: Signal, now: Time, path: &Path) {
-        match signal {
-            Signal::Loss => {
-                self.reno.on_congestion(window, signal, now, path);
+    fn on_congestion_event(
+        &mut self,
+        window: &mut Window,
+        event: CongestionEvent,
+        now: Time,
+        path: &Path,
+    ) {
+        match event {
+            CongestionEvent::Loss => {
+                self.reno.on_congestion_event(window, event, now, path);
                 self.reduced = true;
             }
-            Signal::Mark => window.cut(self.product(), signal),
-            Signal::Timeout => {
-                window.cut(self.product(), signal);
+            CongestionEvent::Mark => window.cut(self.product(), event),
+            CongestionEvent::Timeout => {
+                window.cut(self.product(), event);
                 self.rtt_min = f64::INFINITY;
                 self.reduced = false;
             }
@@ -167,7 +173,12 @@ mod tests {
             "{}",
             westwood.bandwidth
         );
-        westwood.on_congestion(&mut at, Signal::Loss, Time::from_secs(9), &Path::default());
+        westwood.on_congestion_event(
+            &mut at,
+            CongestionEvent::Loss,
+            Time::from_secs(9),
+            &Path::default(),
+        );
         assert_eq!((at.cwnd, at.ssthresh), (90.0, 90.0));
         assert!((westwood.recovery_floor(&at) - 99.0).abs() <= 1.0);
         let mut seen = sample(0.15);
@@ -195,7 +206,12 @@ mod tests {
     #[test]
     fn a_timeout_leaves_the_product_as_threshold_and_two_packets_at_least() {
         let (mut westwood, mut at) = (LinuxWestwood::default(), window(40.0, 50.0));
-        westwood.on_congestion(&mut at, Signal::Timeout, Time::ZERO, &Path::default());
+        westwood.on_congestion_event(
+            &mut at,
+            CongestionEvent::Timeout,
+            Time::ZERO,
+            &Path::default(),
+        );
         assert_eq!((at.cwnd, at.ssthresh), (1.0, 2.0));
     }
 }

@@ -72,7 +72,7 @@ struct Model {
     acknowledged: u64,
     from: u64,
     to: u64,
-    first_signal: Option<Time>,
+    first_congestion_event: Option<Time>,
 }
 
 impl Model {
@@ -104,7 +104,7 @@ impl Model {
                 assert_eq!(ends.sends(&segment, now), again);
                 self.sent = self.sent.max(end);
                 if again {
-                    self.first_signal.get_or_insert(now);
+                    self.first_congestion_event.get_or_insert(now);
                 }
             }
             Step::Receive(bytes) => {
@@ -144,7 +144,7 @@ impl Model {
             Step::Write(bytes) if self.finished() => {
                 ends.begin(u64::from(bytes));
                 (self.from, self.to) = (self.to, self.to + u64::from(bytes));
-                self.first_signal = None;
+                self.first_congestion_event = None;
             }
             Step::Write(bytes) => {
                 ends.write(u64::from(bytes));
@@ -179,7 +179,7 @@ proptest! {
             prop_assert_eq!(ends.begun(), model.to > model.from);
             prop_assert_eq!(ends.backlog(), model.to.saturating_sub(model.sent) / PAYLOAD);
             prop_assert_eq!(ends.transfer_packets(), (model.to - model.from).div_ceil(PAYLOAD));
-            prop_assert_eq!(ends.first_signal(), model.first_signal);
+            prop_assert_eq!(ends.first_congestion_event(), model.first_congestion_event);
             // Each transfer is complete once, and the current one at most once.
             prop_assert_eq!(completions, transfers - u64::from(!model.finished()));
         }
@@ -210,9 +210,9 @@ fn a_fin_counts_as_a_byte_and_no_payload_is_no_retransmission() {
     assert!(!ends.sends(&Segment::of_data(NEAR, 108, 0).last(), Time::ZERO));
     assert!(!ends.sends(&Segment::of_data(NEAR, 108, 0), Time::ZERO));
     assert_eq!(ends.open.as_ref().unwrap().sent, 101);
-    assert_eq!(ends.first_signal(), None);
+    assert_eq!(ends.first_congestion_event(), None);
     assert!(ends.sends(&data, Time::from_micros(3)));
-    assert_eq!(ends.first_signal(), Some(Time::from_micros(3)));
+    assert_eq!(ends.first_congestion_event(), Some(Time::from_micros(3)));
 }
 
 #[test]

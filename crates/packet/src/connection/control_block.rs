@@ -2,7 +2,7 @@
 //! scoreboard and the records of packets. RFC 9293 section 3.3.1 calls it the transmission control
 //! block.
 
-use forebay_congestion::packet::{LossState, Pace, Sample, Samples};
+use forebay_congestion::packet::{Capabilities, LossState, Pace, Sample};
 use forebay_units::Time;
 
 use super::ack::AckEvent;
@@ -129,7 +129,7 @@ impl ControlBlock {
         let Some(sent_packets) = &mut self.sent_packets else {
             return;
         };
-        if sent_packets.needs.samples == Samples::None {
+        if sent_packets.needs.samples == Capabilities::None {
             return;
         }
         let (sender, now) = (&mut self.sender, ack.now);

@@ -140,7 +140,7 @@ impl Attempt {
     pub(super) fn undo(self, control: &mut ControlBlock) {
         let before = self.before;
         let sender = &mut control.sender;
-        if !sender.controller.needs().own_recovery {
+        if !sender.controller.requirements().own_recovery {
             sender.window.cwnd = sender.window.cwnd.max(before.window.cwnd);
         }
         sender.window.ssthresh = sender.window.ssthresh.max(before.window.ssthresh);
@@ -173,7 +173,7 @@ impl Attempt {
         now: Time,
     ) {
         let sender = &mut control.sender;
-        let owned = sender.controller.needs().own_recovery;
+        let owned = sender.controller.requirements().own_recovery;
         if matches!(self.step, Step::Second { .. }) && !owned {
             sender.window.cwnd = sender.window.cwnd.min(WINDOW_AFTER_LOSS);
         }

@@ -1,7 +1,7 @@
 //! Marks of congestion, as a sender without accurate ECN takes them: one reaction per round trip
 //! (RFC 3168 section 6.1.2).
 
-use forebay_congestion::packet::{LossState, Signal};
+use forebay_congestion::packet::{CongestionEvent, LossState};
 use forebay_units::Time;
 
 use super::control_block::ControlBlock;
@@ -51,7 +51,7 @@ impl Marks {
         let sender = &mut control.sender;
         let due = sender.unacknowledged >= self.heeded_until;
         if due && sender.state == LossState::Open {
-            sender.congestion(Signal::Mark, now);
+            sender.congestion(CongestionEvent::Mark, now);
             self.heeded_until = sender.next;
         }
     }

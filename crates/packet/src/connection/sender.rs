@@ -4,7 +4,7 @@
 use std::num::NonZeroU64;
 
 use forebay_congestion::Controller;
-use forebay_congestion::packet::{Ack, LossState, Signal, Window};
+use forebay_congestion::packet::{Ack, CongestionEvent, LossState, Window};
 use forebay_scenario::{AckCounting, Stack};
 use forebay_units::Time;
 
@@ -269,7 +269,7 @@ impl Sender {
 
     // --- Congestion ---
 
-    pub(super) fn congestion(&mut self, signal: Signal, now: Time) {
+    pub(super) fn congestion(&mut self, signal: CongestionEvent, now: Time) {
         let outstanding = self.outstanding() as f64;
         let cwnd = self.window.cwnd;
         // FlightSize; where the window limits, with the fraction that whole packets hide.
@@ -281,13 +281,13 @@ impl Sender {
         self.round_trip.path.flight = flight;
         self.first_cut.get_or_insert(now);
         self.controller
-            .on_congestion(&mut self.window, signal, now, &self.round_trip.path);
+            .on_congestion_event(&mut self.window, signal, now, &self.round_trip.path);
         self.round_trip.forget_maximum();
     }
 
     /// A loss was found: fast recovery begins.
     pub(super) fn enter_recovery(&mut self, now: Time) {
-        self.congestion(Signal::Loss, now);
+        self.congestion(CongestionEvent::Loss, now);
         self.state = LossState::Recovery;
         self.recover = self.highest;
         self.timed = None;

@@ -2,7 +2,7 @@
 //! need them: when the packet was sent and whether it arrived or was lost. The ledger also holds
 //! the parts that pace, gather and reduce. Senders that need none of this have no ledger.
 
-use forebay_congestion::packet::{Delivery, LostPacket, Needs, Samples};
+use forebay_congestion::packet::{Capabilities, Delivery, LostPacket, Requirements};
 use forebay_congestion::segmentation::Segmentation;
 use forebay_scenario::{Recovery, Stack};
 use forebay_units::{Bytes, Time};
@@ -68,7 +68,7 @@ pub(super) struct Departure {
 /// The initial state of a ledger.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup<'a> {
-    pub(super) needs: Needs,
+    pub(super) needs: Requirements,
     pub(super) stack: &'a Stack,
     /// In a full packet.
     pub(super) payload: Bytes,
@@ -79,7 +79,7 @@ pub(super) struct Setup<'a> {
 /// The records of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct SentPackets {
-    pub(super) needs: Needs,
+    pub(super) needs: Requirements,
     pub(super) sent: Ring<Sent>,
     rates: Option<RateSampler>,
     /// How the window falls in recovery; none where it falls at once.
@@ -105,14 +105,14 @@ impl SentPackets {
         } = setup;
         let by_records = matches!(stack.recovery, Recovery::Fack | Recovery::Rack);
         let reduction = WindowReduction::new(stack.reduction());
-        let asked = needs != Needs::default();
+        let asked = needs != Requirements::default();
         let wanted = asked || stack.timestamps || by_records || stack.pacing || reduction.is_some();
         let offload = || Offload::new(Segmentation::of(payload), stack.offload_grows);
         wanted.then(|| {
             Box::new(Self {
                 needs,
                 sent: Ring::default(),
-                rates: (needs.samples == Samples::Rates).then(RateSampler::default),
+                rates: (needs.samples == Capabilities::Rates).then(RateSampler::default),
                 reduction,
                 pacer: Pacer::new(),
                 always_paced: stack.pacing,
@@ -216,7 +216,7 @@ impl SentPackets {
 mod tests {
     use super::*;
 
-    fn setup(needs: Needs, stack: &Stack) -> Setup<'_> {
+    fn setup(needs: Requirements, stack: &Stack) -> Setup<'_> {
         Setup {
             needs,
             stack,
@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn only_who_asks_has_a_ledger() {
-        let kept = |stack: &Stack| SentPackets::new(&setup(Needs::default(), stack)).is_some();
+        let kept =
+            |stack: &Stack| SentPackets::new(&setup(Requirements::default(), stack)).is_some();
         assert!(!kept(&Stack::RFC));
         for recovery in [Recovery::Fack, Recovery::Rack] {
             assert!(kept(&Stack {
@@ -251,18 +252,18 @@ mod tests {
         ] {
             assert!(kept(&stack));
         }
-        let needs = Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
+        let needs = Requirements {
+            samples: Capabilities::RoundTrips,
+            ..Requirements::default()
         };
         assert!(SentPackets::new(&setup(needs, &Stack::RFC)).is_some());
     }
 
     #[test]
     fn a_packet_sent_again_says_nothing_of_its_round_trip() {
-        let needs = Needs {
-            samples: Samples::RoundTrips,
-            ..Needs::default()
+        let needs = Requirements {
+            samples: Capabilities::RoundTrips,
+            ..Requirements::default()
         };
         let mut sent_packets = SentPackets::new(&setup(needs, &Stack::RFC)).unwrap();
         let mut at = 0;

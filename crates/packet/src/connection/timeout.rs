@@ -1,7 +1,7 @@
 //! The sender's reaction to an expired retransmission timer (RFC 6298 section 5, RFC 5681 section
 //! 3.1), and its behavior as long as the timeout may prove spurious.
 
-use forebay_congestion::packet::{LossState, Signal};
+use forebay_congestion::packet::{CongestionEvent, LossState};
 use forebay_scenario::{Stack, TimeoutCut};
 use forebay_units::Time;
 
@@ -55,7 +55,7 @@ impl Timeout {
             sender.window.cwnd = 1.0;
         } else {
             self.packet = Some(sender.unacknowledged);
-            sender.congestion(Signal::Timeout, now);
+            sender.congestion(CongestionEvent::Timeout, now);
         }
         sender.state = LossState::Timeout;
         sender.recover = sender.highest;

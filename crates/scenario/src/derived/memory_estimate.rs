@@ -14,12 +14,12 @@ mod open_loop;
 mod recorded;
 mod slow_start;
 
-use forebay_congestion::packet::Samples;
+use forebay_congestion::packet::Capabilities;
 use forebay_units::Bytes;
 
 use crate::answer::engine::EngineError;
 use crate::answer::footprint::{
-    Footprint, Need, TIMERS_OF_A_FLOW, Waiting, controller_needs, grown,
+    Footprint, Need, TIMERS_OF_A_FLOW, Waiting, controller_requirements, grown,
 };
 use crate::model::flows::FlowGroup;
 use crate::model::scenario::Scenario;
@@ -193,7 +193,7 @@ impl Scenario {
 /// Whether each packet leaves at a time of its own, those of a first window, too: by the stack's choice, or by a
 /// controller that measures rates.
 fn paced(group: &FlowGroup) -> bool {
-    group.stack.pacing || controller_needs(group).samples == Samples::Rates
+    group.stack.pacing || controller_requirements(group).samples == Capabilities::Rates
 }
 
 /// Packets per second of a group's sources, or transfers per second of its open loop; none where flows

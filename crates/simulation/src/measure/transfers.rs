@@ -157,7 +157,7 @@ pub(crate) fn record<E: Ends>(
         transfer: flow.transfer.number,
         begun_s: since.as_secs_f64(),
         completed_s: completed.map_or(f64::INFINITY, Time::as_secs_f64),
-        first_signal_s: first_signal(flow).map_or(f64::INFINITY, Time::as_secs_f64),
+        first_signal_s: first_congestion_event(flow).map_or(f64::INFINITY, Time::as_secs_f64),
         packets: flow.ends.transfer_packets(),
         arrived: losses.arrived,
         dropped: losses.dropped,
@@ -166,13 +166,13 @@ pub(crate) fn record<E: Ends>(
 }
 
 /// When the first congestion signal of a flow's transfer came, if any has.
-fn first_signal<E: Ends>(flow: &Flow<E>) -> Option<Time> {
-    flow.ends.first_signal()
+fn first_congestion_event<E: Ends>(flow: &Flow<E>) -> Option<Time> {
+    flow.ends.first_congestion_event()
 }
 
 /// Whether a flow spent at most half of its life before its first congestion signal.
 fn is_long<E: Ends>(flow: &Flow<E>, since: Time, now: Time) -> bool {
-    first_signal(flow).is_some_and(|cut| {
+    first_congestion_event(flow).is_some_and(|cut| {
         let slow = cut.saturating_sub(since);
         cut < now && slow.as_picos() <= (now - since).as_picos() / 2
     })

@@ -124,7 +124,7 @@ impl Algorithm for NewReno {
                 self.inflation = 0.0;
                 sender.state = LossState::Open;
                 match self.full_ack_window {
-                    _ if sender.controller.needs().own_recovery => {}
+                    _ if sender.controller.requirements().own_recovery => {}
                     FullAckWindow::Threshold => sender.window.cwnd = sender.window.ssthresh,
                     // It counts as any other acknowledgment of new data.
                     FullAckWindow::Deflated => sender.grow(1, true, now),

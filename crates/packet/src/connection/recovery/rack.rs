@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU64;
 
-use forebay_congestion::packet::{LossState, Signal};
+use forebay_congestion::packet::{CongestionEvent, LossState};
 use forebay_units::Time;
 
 use super::algorithm::{Algorithm, DUP_THRESHOLD, Genuine};
@@ -222,7 +222,7 @@ impl Rack {
             // The answer to the first transmission comes before the one to its repetition.
             let last = probe.end - 1;
             if probe.repeats && ack.packet == Some(last) && self.latest.1 == last {
-                control.sender.congestion(Signal::Loss, ack.now);
+                control.sender.congestion(CongestionEvent::Loss, ack.now);
             }
         }
     }

@@ -1,11 +1,11 @@
 //! How many flows and packets there may be at once: no more than what a buffer holds, than what can
 //! come in a run, and than windows and sizes let senders send.
 
-use forebay_congestion::packet::Samples;
+use forebay_congestion::packet::Capabilities;
 use forebay_units::Time;
 
 use crate::answer::footprint::{
-    Footprint, Need, TIMERS_OF_A_FLOW, Waiting, controller_needs, grown,
+    Footprint, Need, TIMERS_OF_A_FLOW, Waiting, controller_requirements, grown,
 };
 use crate::model::buffer::BufferLimit;
 use crate::model::distribution::Distribution;
@@ -102,7 +102,7 @@ impl Scenario {
     /// loss is noticed; congestion avoidance has less in flight, because it loses about a packet in each cycle
     /// (Mathis, Semke, Mahdavi and Ott, 1997). Infinite where nothing bounds the window.
     fn window_at_random_loss(&self, group: &FlowGroup) -> f64 {
-        let rate_based = controller_needs(group).samples == Samples::Rates;
+        let rate_based = controller_requirements(group).samples == Capabilities::Rates;
         if rate_based || grown(group) > 0.0 {
             return f64::INFINITY;
         }
@@ -310,8 +310,8 @@ impl Scenario {
             .filter(|it| it.persistent())
             .filter(here);
         let share = group.count as f64 / long.map(|it| it.count as f64).sum::<f64>().max(1.0);
-        match controller_needs(group).samples {
-            Samples::Rates => share.clamp(0.5, 1.0),
+        match controller_requirements(group).samples {
+            Capabilities::Rates => share.clamp(0.5, 1.0),
             _ => share.min(1.0),
         }
     }
@@ -400,7 +400,7 @@ impl Scenario {
         let fifo = |at: &usize| self.links()[*at].discipline.name() == "droptail";
         let exact = group.stack.processing == Processing::UpTo(Time::ZERO);
         let endless = group.persistent() && group.stack.initial_ssthresh.is_none();
-        let rate_based = controller_needs(group).samples == Samples::Rates;
+        let rate_based = controller_requirements(group).samples == Capabilities::Rates;
         if spaced && exact && endless && !rate_based && group.path.iter().all(fifo) {
             SPARED * self.carried(group)
         } else {

@@ -1,10 +1,10 @@
 //! Packets that a sender sends while a lost packet has not been repaired. `concurrency.rs` adds them to the packets in the
 //! network, because a sender keeps records of all packets above the lowest that is not acknowledged.
 
-use forebay_congestion::packet::Samples;
+use forebay_congestion::packet::Capabilities;
 
 use super::concurrency::{smallest, swung};
-use crate::answer::footprint::{controller_needs, grown};
+use crate::answer::footprint::{controller_requirements, grown};
 use crate::model::flows::FlowGroup;
 use crate::model::scenario::Scenario;
 use crate::model::stack::{PartialAckTimer, Recovery};
@@ -57,7 +57,7 @@ impl Scenario {
         let slow_start = libm::log2(windows.max(1.0)) * group.rtt.mean();
         let noticed = slow_start + group.start.mean() + group.rtt.mean() + wait;
         let left = (self.seconds() - noticed).max(0.0);
-        let rate_based = controller_needs(group).samples == Samples::Rates;
+        let rate_based = controller_requirements(group).samples == Capabilities::Rates;
         if rate_based && stack.recovery == Recovery::Rack && self.competes(group) {
             let round = self.mean_trip(group) + tick + wait;
             // At such a loss rate flows that reduce their windows at each loss leave the link to them. Transfers of an open
@@ -141,7 +141,7 @@ impl Scenario {
         };
         let flows: f64 = closed().map(|it| it.count as f64).sum();
         let losses = closed().map(|it| {
-            let rate_based = controller_needs(it).samples == Samples::Rates;
+            let rate_based = controller_requirements(it).samples == Capabilities::Rates;
             if rate_based || grown(it) > 0.0 || !it.persistent() {
                 return 1.0;
             }
