@@ -114,7 +114,9 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
         lines += ["", *textwrap.wrap(_REASONS, _COLUMNS), ""]
         for figure, claim in contradicted:
             text = f"- **{figure}: {claim['quantity']}.** {reason(claim['why'], claim['evidence'])}"
-            lines += textwrap.wrap(text, _COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+            lines += textwrap.wrap(
+                text, _COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
     return "\n".join([*lines, ""])
 
 
