@@ -13,10 +13,10 @@ import pytest
 
 from forebay.papers import catalog
 from forebay.papers.catalog import PAPERS, Figure, load
-from forebay.papers.claims import Measured, judge
+from forebay.papers.claims import SIGNS, Measured, judge, reason
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
-from forebay.papers.renewal import MARKS, main, renew, verdicts
+from forebay.papers.renewal import MARKS, main, renew, verdicts, verdicts_page
 from forebay.papers.reproduction import reproduce
 from tests.support.commands import forebay
 from tests.support.gallery import claim, finished
@@ -224,7 +224,7 @@ def test_a_page_says_why_a_claim_is_not_reproduced() -> None:
     agreed = {**said, "verdict": "reproduced", "why": "the text says so", "evidence": ["ns-2: 0.9 %"]}
     contradicted = {**said, "verdict": "not_reproduced", "why": "bursts overflow", "evidence": ["ns-2: 2.1 %"]}
     text = verdicts([{"figure": "fig1", "claims": [agreed, contradicted]}], quick=False)
-    assert "Of 2 claims in the full version: 1 reproduced, 1 not reproduced." in text
+    assert "The full version judges 2 claims: 1 reproduced, 1 not reproduced." in text
     assert text.rstrip().splitlines()[-1] == "- **fig1: loss.** Bursts overflow. Elsewhere: ns-2: 2.1 %."
     assert text.count("- **") == 1
 
@@ -232,10 +232,30 @@ def test_a_page_says_why_a_claim_is_not_reproduced() -> None:
 def test_every_page_can_be_renewed() -> None:
     docs = ROOT / "docs"
     for name in PAPERS:
-        text = (docs / "background" / "papers" / f"{name}.md").read_text(encoding="utf-8")
+        text = verdicts_page(name, docs).read_text(encoding="utf-8")
         assert text.count(MARKS[0]) == text.count(MARKS[1]) == 1, name
+        text = (docs / "background" / "papers" / f"{name}.md").read_text(encoding="utf-8")
         for path in re.findall(r"\.\./(images/papers/[\w-]+\.png)", text):
             assert (docs / path).is_file(), path
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_page_has_the_words_of_the_claims(name: str) -> None:
+    """Claims, sources, claimed values and reasons of a page are those of the paper's files."""
+    paper = load(name)
+    text = verdicts_page(name, ROOT / "docs").read_text(encoding="utf-8")
+    table, _, reasons = text.partition(MARKS[0])[2].partition(MARKS[1])[0].partition("\n\nThese claims")
+    reasons = " ".join(reasons.split())
+    rows = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in table.splitlines() if line.startswith("| ")][1:]
+    claims = [(figure.name, each) for figure in paper.figures for each in figure.claims]
+    assert len(rows) == len(claims)
+    for (figure, *source, quantity, claimed, _ours, verdict), (expected, each) in zip(rows, claims, strict=True):
+        region = "–" if each.region is None else each.region.text
+        shown = (figure, "".join(source), quantity.replace("\\|", "|"), claimed)
+        assert shown == (expected, each.source, each.quantity, region)
+        if verdict.startswith(SIGNS["not_reproduced"]):
+            entry = f"- **{figure}: {each.quantity}.** {reason(each.otherwise or each.why, each.evidence)}"
+            assert entry in reasons
 
 
 def test_the_list_of_figures_is_json_if_that_is_asked_for() -> None:

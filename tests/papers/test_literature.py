@@ -20,7 +20,7 @@ from forebay.papers.catalog import PAPERS, Figure, load
 from forebay.papers.claims import SIGNS, Claim, Measured, Verdict, judge
 from forebay.papers.gallery import Drawn, Gallery
 from forebay.papers.page import write_page
-from forebay.papers.renewal import verdicts
+from forebay.papers.renewal import verdicts, verdicts_page
 from forebay.papers.reproduction import reproduce
 from forebay.papers.view import summary, table
 from tests.support.paths import ROOT
@@ -28,7 +28,7 @@ from tests.support.paths import ROOT
 LITERATURE = load("literature")
 CLAIMS = [claim for figure in LITERATURE.figures for claim in figure.claims]
 COUNTED = [claim for claim in CLAIMS if not claim.recalled]
-PAGE = ROOT / "docs" / "background" / "papers" / "literature.md"
+PAGE = verdicts_page("literature", ROOT / "docs")
 
 
 # Sources ------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def test_recalled_claims_are_judged_and_not_counted(tmp_path: Path) -> None:
     assert f"{len(COUNTED)} claims: {len(COUNTED)} reproduced" in summary(gallery)
     assert f"{gallery.recalled} recalled, not counted" in summary(gallery)
     text = verdicts([each.as_dict() for each in found], quick=False)
-    assert f"Of {len(COUNTED)} claims in the full version: {len(COUNTED)} reproduced." in text
+    assert f"The full version judges {len(COUNTED)} claims: {len(COUNTED)} reproduced." in text
     assert text.count("(recalled, not counted)") == gallery.recalled
     assert write_page(gallery).read_text(encoding="utf-8").count("(recalled, not counted)") == gallery.recalled
 

@@ -8,13 +8,13 @@ region, and not reproduced if the whole interval lies outside. Otherwise it is n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from forebay.errors import InputError
 
-__all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge"]
+__all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge", "reason", "sentence"]
 
 VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
 #: Sign before a verdict's words.
@@ -253,6 +253,16 @@ def judge(claim: Claim, measured: Measured | None, trouble: str = "") -> Verdict
         "not_checkable",
         "undecided: the 95 % interval reaches over the edge of what is claimed; more replications would decide",
     )
+
+
+def reason(why: str, evidence: Iterable[str]) -> str:
+    """The reason of a verdict and the results of other programs, as sentences."""
+    return " ".join(sentence(text) for text in (why, *(f"elsewhere: {entry}" for entry in evidence)) if text)
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter at the beginning and a full stop at the end."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def plain(number: float, unit: str, half_width: float | None = None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forebay.papers.claims import SIGNS
+from forebay.papers.claims import SIGNS, sentence
 from forebay.storage.files import write_whole
 from forebay.views.pages import render
 
@@ -132,7 +132,7 @@ def _claim(verdict: Verdict) -> ClaimRow:
     return ClaimRow(
         quantity=claim.quantity,
         source=claim.source,
-        why=verdict.why,
+        why=sentence(verdict.why),
         evidence=tuple(claim.evidence),
         claimed="–" if claim.region is None else claim.region.text,
         ours=verdict.ours,

@@ -3,7 +3,7 @@
     python -m forebay.papers.renewal OUT DOCS
 
 OUT is the folder of `forebay reproduce all`, DOCS that of the documentation. A picture is renewed if a page shows it;
-the table lies between two marks. Nothing else of a page changes.
+the table lies between two marks. Nothing else of a page changes. The literature has its table on a page of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,16 +19,21 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.papers.catalog import PAPERS
-from forebay.papers.claims import SIGNS, VERDICTS, plain
+from forebay.papers.claims import SIGNS, VERDICTS, plain, reason
 from forebay.papers.gallery import ALLOWED, FILE
 from forebay.storage.files import between, write_whole
 from forebay.storage.safe_io import DamagedError, content, document
-from forebay.text.formatting import markdown_table
+from forebay.text.formatting import counted, markdown_table
 
-__all__ = ["renew", "verdicts"]
+__all__ = ["renew", "verdicts", "verdicts_page"]
 
 MARKS = ("<!-- verdicts: begin -->", "<!-- verdicts: end -->")
-_WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "undecided"}
+_WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_checkable": "not checkable"}
+#: Pages of verdicts that are not the paper's own page.
+_VERDICTS_PAGES = {"literature": "claims"}
+_REASONS = "These claims are not reproduced. Each entry gives the reason and, after *Elsewhere*, the results of others."
+#: Columns of a line of text.
+_COLUMNS = 100
 _PICTURE = re.compile(r"\.\./\.\./images/papers/(\w+)-([\w-]+)\.png")
 
 
@@ -41,7 +47,7 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
     pictures : Path
         Folder of `gallery.json`.
     docs : Path
-        Folder with `papers/` and `images/papers/`.
+        Folder with `background/papers/` and `images/papers/`.
 
     Returns
     -------
@@ -55,21 +61,27 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
     """
     written = []
     for paper in PAPERS:
-        page = docs / "background" / "papers" / f"{paper}.md"
         figures = [figure for figure in gallery["figures"] if figure["paper"] == paper]
         if not figures:
             continue
-        text = page.read_text(encoding="utf-8")
-        for owner, name in dict.fromkeys(_PICTURE.findall(text)):
+        page = docs / "background" / "papers" / f"{paper}.md"
+        for owner, name in dict.fromkeys(_PICTURE.findall(page.read_text(encoding="utf-8"))):
             picture = pictures / owner / f"{name}.png"
             if not picture.is_file():
                 raise InputError(f"{page}: found the picture of {owner}/{name}; allowed: one that {pictures} has")
             shown = docs / "images" / "papers" / f"{owner}-{name}.png"
             write_whole(shown, picture.read_bytes())
             written.append(shown)
+        page = verdicts_page(paper, docs)
+        text = page.read_text(encoding="utf-8")
         write_whole(page, between(text, MARKS, verdicts(figures, quick=_coarse(gallery, figures)), str(page)))
         written.append(page)
     return written
+
+
+def verdicts_page(paper: str, docs: Path) -> Path:
+    """The page with a paper's table of verdicts."""
+    return docs / "background" / "papers" / f"{_VERDICTS_PAGES.get(paper, paper)}.md"
 
 
 def _coarse(gallery: Mapping[str, Any], figures: Iterable[Mapping[str, Any]]) -> bool:
@@ -81,8 +93,8 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
     """A line of counts, a table with one row per claim, and the reasons of claims that are not reproduced."""
     figures = list(figures)
     claims = [(figure["figure"], claim) for figure in figures for claim in figure["claims"]]
-    counted = [claim["verdict"] for _, claim in claims if not claim.get("recalled")]
-    found = Counter(counted)
+    judged = [claim["verdict"] for _, claim in claims if not claim.get("recalled")]
+    found = Counter(judged)
     counts = ", ".join(f"{found[name]} {_WORDS[name]}" for name in VERDICTS if found[name])
     kind = "coarse (`--quick`)" if quick else "full"
     sourced = any(claim.get("source") for _, claim in claims)
@@ -95,18 +107,17 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
         source = (claim.get("source", ""),) if sourced else ()
         rows.append((figure, *source, claim["quantity"], claim["claimed"] or "–", ours, verdict))
     head = ("figure", *(("source",) if sourced else ()), "claim", "claimed", "forebay", "verdict")
-    lines = [f"Of {len(counted)} claims in the {kind} version: {counts}.", "", *markdown_table(head, rows)]
+    total = counted(len(judged), "claim")
+    lines = [f"The {kind} version judges {total}: {counts}.", "", *markdown_table(head, rows)]
     contradicted = [(figure, claim) for figure, claim in claims if claim["verdict"] == "not_reproduced"]
     if contradicted:
-        lines += ["", "What is not reproduced, why, and what other programs say:", ""]
-        lines += [f"- **{figure}: {claim['quantity']}.** {_reason(claim)}" for figure, claim in contradicted]
+        lines += ["", *textwrap.wrap(_REASONS, _COLUMNS), ""]
+        for figure, claim in contradicted:
+            text = f"- **{figure}: {claim['quantity']}.** {reason(claim['why'], claim['evidence'])}"
+            lines += textwrap.wrap(
+                text, _COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
     return "\n".join([*lines, ""])
-
-
-def _reason(claim: Mapping[str, Any]) -> str:
-    """Why a claim is not reproduced, and the evidence of others, as sentences."""
-    said = [claim["why"], *(f"elsewhere: {entry}" for entry in claim["evidence"])]
-    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in said if text)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -155,14 +155,15 @@ def _claims(verdicts: Sequence[Verdict]) -> RenderableType:
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> Iterator[Text]:
-    """A paragraph for each claim that is not reproduced: the reason, and what others measured."""
+    """A paragraph for each claim that is not reproduced: the reason, and the results of other programs."""
     from rich.text import Text
+
+    from forebay.papers.claims import reason
 
     for verdict in verdicts:
         if verdict.verdict != "reproduced":
-            said = [verdict.why, *(f"elsewhere: {entry}" for entry in verdict.claim.evidence)]
             text = Text(f"{verdict.claim.quantity}: ", style="italic")
-            yield text.append("; ".join(said), style="not italic dim")
+            yield text.append(reason(verdict.why, verdict.claim.evidence), style="not italic dim")
 
 
 def summary(gallery: Gallery) -> str:
