@@ -232,7 +232,17 @@ def measured(name: str, rate: float) -> Measured:
 
 def table(rows: Sequence[Measured]) -> str:
     """All of it as Markdown."""
-    heads = ["rate", "emulator", "received", "error p50", "p99", "p99.9", "longest burst", "achieved rate", "processors"]
+    heads = [
+        "rate",
+        "emulator",
+        "received",
+        "error p50",
+        "p99",
+        "p99.9",
+        "longest burst",
+        "achieved rate",
+        "processors",
+    ]
     cells = []
     for row in rows:
         first = [f"{row.rate / 1e6:.0f} Mb/s", row.name]

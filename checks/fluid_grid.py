@@ -42,7 +42,7 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What both engines say of one scenario."""
+    """Results of both engines for one scenario."""
 
     warned: frozenset[str]
     fluid: Mapping[str, float]
