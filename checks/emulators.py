@@ -200,7 +200,7 @@ def _rattan(rate: float) -> list[list[float]]:
 EMULATORS: Mapping[str, Callable[[float], list[list[float]]]] = {
     "forebay emulate": _forebay,
     "tbf, a bucket of one packet": _tbf(1),
-    "tbf, a bucket of ten": _tbf(10),
+    "tbf, a bucket of ten packets": _tbf(10),
     "rattan": _rattan,
 }
 
@@ -232,7 +232,17 @@ def measured(name: str, rate: float) -> Measured:
 
 def table(rows: Sequence[Measured]) -> str:
     """All of it as Markdown."""
-    heads = ["rate", "emulator", "came", "error p50", "p99", "p99.9", "longest burst", "achieved rate", "processors"]
+    heads = [
+        "rate",
+        "emulator",
+        "received",
+        "error p50",
+        "p99",
+        "p99.9",
+        "longest burst",
+        "achieved rate",
+        "processors",
+    ]
     cells = []
     for row in rows:
         first = [f"{row.rate / 1e6:.0f} Mb/s", row.name]
@@ -242,8 +252,8 @@ def table(rows: Sequence[Measured]) -> str:
         found = row.found
         late = [f"{seconds * 1e6:.0f} µs" for seconds in (found.p50_s, found.p99_s, found.p999_s)]
         asked = task(row.rate)
-        came = f"{found.packets / (asked.bursts * asked.packets):.1%}"
-        cells.append([*first, came, *late, f"{found.longest_burst}", f"{found.rate:.2%}", f"{row.busy:.2f}"])
+        received = f"{found.packets / (asked.bursts * asked.packets):.1%}"
+        cells.append([*first, received, *late, f"{found.longest_burst}", f"{found.rate:.2%}", f"{row.busy:.2f}"])
     return "\n".join(markdown_table(heads, cells))
 
 

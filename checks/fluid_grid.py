@@ -27,7 +27,7 @@ BUFFERS = (0.05, 0.2, 0.5, 1, 2)
 CONTROLLERS = ("newreno", "cubic", "hstcp", "scalable")
 #: Loss rates below which a ratio of two says nothing.
 NO_LOSS = 1e-5
-#: What a subject of a warning is in the table, in its order.
+#: Text of each subject of a warning in the table, in its order.
 SUBJECTS = {
     "rtt": "round trips differ 4-fold and more",
     "window": "fair window below 4 packets",
@@ -35,14 +35,14 @@ SUBJECTS = {
     "low_window": "Scalable below `low_window`",
 }
 HEAD = (
-    *("warned of", "cells", "loss, fluid : packets", "least", "median", "most"),
+    *("warnings", "cells", "cells with losses", "loss ratio, fluid : packets: least", "median", "largest"),
     *("largest loss: fluid", "packets", "utilization, fluid − packets"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What both engines say of one scenario."""
+    """Results of both engines for one scenario."""
 
     warned: frozenset[str]
     fluid: Mapping[str, float]
@@ -102,9 +102,9 @@ def rows(cells: Sequence[Cell]) -> Iterator[Sequence[str]]:
         apart = [100 * (cell.fluid["utilization"] - cell.packet["utilization"]) for cell in members]
         most = [100 * max(getattr(cell, engine)["loss_rate"] for cell in members) for engine in ("fluid", "packet")]
         yield [
-            ", ".join(SUBJECTS[name] for name in warned) or "nothing",
+            ", ".join(SUBJECTS[name] for name in warned) or "none",
             str(len(members)),
-            f"{len(losing)} with losses",
+            str(len(losing)),
             *(f"{ratio:.2f}" for ratio in (ratios[0], statistics.median(ratios), ratios[-1])),
             *(f"{share:.1f} %" for share in most),
             f"{min(apart):+.1f} to {max(apart):+.1f} points",

@@ -48,13 +48,13 @@ name   = "down"
 rate   = "50Mbps"
 buffer = "50ms"
 
-[[flows]]                  # who sits at home: what they send goes up, what they fetch comes down
+[[flows]]                  # users at home: their uploads cross `up`, their downloads `down`
 name    = "home"
 rtt     = "20ms"
 path    = ["up"]
 reverse = ["down"]
 
-[[flows]]                  # an upload that does not end
+[[flows]]                  # an endless upload
 name    = "upload"
 stack   = "linux"
 rtt     = "20ms"
@@ -175,12 +175,12 @@ def read(path: Path) -> list[Measured]:
 def table(measured: Sequence[Measured]) -> list[str]:
     """The lines of the manual's table."""
     head = (
-        "upload, buffer of the link up",
-        "page: median",
-        "least to most",
+        "upload, buffer of the uplink",
+        "page load: median",
+        "range",
         "1 MB with curl",
-        "upload gets",
-        "wait up: median",
+        "goodput of the upload",
+        "uplink delay: median",
         "p99",
     )
     return formatting.markdown_table(head, [_row(each) for each in measured])

@@ -31,7 +31,7 @@ __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_f
 
 #: Marks around the tables of answers and of rules.
 ANSWERS = ("<!-- answers: begin -->", "<!-- answers: end -->")
-RULES = ("<!-- judged: begin -->", "<!-- judged: end -->")
+RULES = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 
 #: CPU seconds up to which a scenario is cheap; a quick run includes only cheap ones.
 CHEAP_S = 20.0
@@ -166,7 +166,7 @@ def _buffer(figures: Figures) -> str:
 def rules_table(figures: Sequence[Figures]) -> str:
     """How often each rule applied, how often its buffer met every goal then, and how far off it was otherwise."""
     names = dict.fromkeys(rule.name for each in figures for rule in each.rules)
-    head = ("rule", f"applies in (of {len(figures)})", "meets every goal", "is off")
+    head = ("rule", f"applies in (of {len(figures)})", "meets every goal", "misses a goal")
     return "\n".join(formatting.markdown_table(head, (_rule_row(name, figures) for name in names)))
 
 
@@ -178,15 +178,15 @@ def _rule_row(name: str, figures: Sequence[Figures]) -> tuple[str, str, str, str
     times = sorted(time for time in met if time is not None)
     missed = [rule.miss for rule in applying if rule.miss is not None]
     silent = sum(not rule.simulated for rule in applying)
-    with_all, off = "", []
+    with_all, missing = "", []
     if met:
         larger = f", with {_range(f'{times[0]:.1f}', f'{times[-1]:.1f}')} x the recommendation" if times else ""
         with_all = f"{len(met)}{larger}"
     if missed:
-        off.append(f"{len(missed)}: {'; '.join(_by_metric(missed))}")
+        missing.append(f"{len(missed)}: {'; '.join(_by_metric(missed))}")
     if silent:
-        off.append(f"nothing to simulate in {silent}")
-    return f"`{name}`", str(len(applying)), with_all, "; ".join(off)
+        missing.append(f"not simulated in {silent}")
+    return f"`{name}`", str(len(applying)), with_all, "; ".join(missing)
 
 
 def _by_metric(misses: Iterable[Miss]) -> Iterator[str]:

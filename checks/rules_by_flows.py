@@ -1,4 +1,4 @@
-"""Draw docs/images/rules-by-flows.png: the buffer that every rule asks for, against the number of flows.
+"""Draw docs/images/rules-by-flows.png: the buffer of every rule against the number of flows.
 
 Run it with the interpreter of the build: ``.venv/bin/python checks/rules_by_flows.py``.
 """
@@ -72,8 +72,8 @@ def draw(path: Path) -> None:
         yscale="log",
         ylim=(0.5, None),
         xlabel="long flows (New Reno, RTT 80 to 120 ms)",
-        ylabel="buffer asked for (packets of 1500 B)",
-        title="One link of 1 Gb/s, and what each rule asks for",
+        ylabel="buffer (packets of 1500 B)",
+        title="Buffer of each rule for a link of 1 Gb/s",
     )
     axes.grid(visible=True, which="major", alpha=0.3)
     other = axes.secondary_yaxis("right", functions=(lambda b: b / bdp, lambda x: x * bdp))
@@ -83,4 +83,4 @@ def draw(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(Path(__file__).parent / "images" / "rules-by-flows.png")
+    draw(Path(__file__).parents[1] / "docs" / "images" / "rules-by-flows.png")

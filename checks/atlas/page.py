@@ -18,7 +18,7 @@ __all__ = ["FITS", "FOUND", "RULES", "fits_table", "found_table", "renew", "rule
 
 #: Marks around the tables.
 FOUND = ("<!-- found: begin -->", "<!-- found: end -->")
-RULES = ("<!-- worth: begin -->", "<!-- worth: end -->")
+RULES = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 FITS = ("<!-- fits: begin -->", "<!-- fits: end -->")
 
 
@@ -52,7 +52,10 @@ def found_table(found: Iterable[Row]) -> str:
                     f"{packets / 1e9:.1f}",
                 )
             )
-    head = ("utilization of", "links", "with a buffer", "its interval: median", "nine in ten within", "10^9 packets")
+    head = (
+        *("algorithm, utilization", "links", "links with a buffer"),
+        *("width of the interval: median", "90th percentile", "10^9 simulated packets"),
+    )
     return "\n".join(markdown_table(head, rows)) + "\n"
 
 
@@ -101,5 +104,5 @@ def fits_table(fits: Iterable[Fit]) -> str:
         )
         for fit in fits
     ]
-    head = ("utilization of", "packets", "links", "within 20 %", "within 20 % where left out")
+    head = ("algorithm, utilization", "buffer in packets", "links", "within 20 %", "within 20 %, links not in the fit")
     return "\n".join(markdown_table(head, rows)) + "\n"

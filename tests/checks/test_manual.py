@@ -96,11 +96,11 @@ def test_the_rules_are_counted_over_the_scenarios() -> None:
         figures("d", 4.0, _rule("good", miss=Miss("utilization", 0.31, "points")), never, unfit),
     ]
     assert rules_table(found).splitlines() == [
-        "| rule | applies in (of 4) | meets every goal | is off |",
+        "| rule | applies in (of 4) | meets every goal | misses a goal |",
         "|---|---|---|---|",
         "| `good` | 4 | 2, with 1.0 to 2.9 x the recommendation | 2: utilization by 0.31 to 30 points |",
         "| `bad` | – | | |",
-        "| `odd` | 3 | 1, with 1.0 x the recommendation | 1: p99 delay by 2.10 ms; nothing to simulate in 1 |",
+        "| `odd` | 3 | 1, with 1.0 x the recommendation | 1: p99 delay by 2.10 ms; not simulated in 1 |",
     ]
     rows = answers_table(found).splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == ["b", "c", "a", "d"], "the cheapest first"

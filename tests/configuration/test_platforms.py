@@ -252,8 +252,8 @@ def test_classes_are_read_back(system: str, data: st.DataObject) -> None:
 
 
 def test_the_manual_lists_every_platform() -> None:
-    """`docs/guides/configurations.md`: the routers in a table of their own, of the others a row each."""
-    manual = (ROOT / "docs" / "guides" / "configurations.md").read_text(encoding="utf-8")
+    """`docs/reference/platforms.md` has a table of the routers and a row for each other platform."""
+    manual = (ROOT / "docs" / "reference" / "platforms.md").read_text(encoding="utf-8")
     for name, each in PLATFORMS.items():
         assert f"`{name}`" in manual
         if name in ("linux", "openwrt", "routeros", "sonic"):

@@ -345,7 +345,7 @@ def test_a_shaper_of_ios_xe_counts_ethernet_headers(account: str, counted: int) 
 def test_the_manual_says_which_router_has_what() -> None:
     rows = [
         line.split("|")[1:-1]
-        for line in (ROOT / "docs" / "guides" / "configurations.md").read_text().splitlines()
+        for line in (ROOT / "docs" / "reference" / "platforms.md").read_text().splitlines()
         if line.startswith("|")
     ]
     table = {row[0].strip(" `"): [cell.strip() for cell in row[1:]] for row in rows}

@@ -123,7 +123,7 @@ SHORTER = {
 #: The commands whose error messages the pages show.
 MISTAKES = {
     "forebay: linux has no stfq": "forebay recommend dsl-access.toml --set link.queue=stfq --for linux",
-    "forebay: translate: line 1: found `1,000`": "forebay translate 'pfifo limit 1,000' --for linux --link 100Mbps",
+    "forebay: translate: line 1: found `limt`": "forebay translate 'pfifo limt 100' --for linux --link 100Mbps",
 }
 
 #: Python snippets whose page is run as a whole elsewhere.
