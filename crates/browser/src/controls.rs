@@ -85,7 +85,8 @@ impl Controls {
             let load = load_of(&table["workload"]).map(|(kind, rate_bps)| Load {
                 kind,
                 rate_bps,
-                // One control removes a group and adds it again. A text is read for each group here.
+                // One control removes a group and adds it again. A text is read for each group
+                // here.
                 text: std::mem::take(&mut is_first)
                     .then(|| text.group(number).map(str::to_owned))
                     .flatten(),

@@ -1,6 +1,6 @@
 //! The bytes in flight when a sender sends, from any place of the path. Each packet echoes the
-//! timestamp of the last acknowledgment that its sender had received (RFC 7323 section 4). `WindowRounds`
-//! uses it.
+//! timestamp of the last acknowledgment that its sender had received (RFC 7323 section 4).
+//! `WindowRounds` uses it.
 
 use std::collections::VecDeque;
 

@@ -4,8 +4,8 @@
 //!    reads several files in order of time. Both return each [`Packet`].
 //!
 //! 2. [`Observer`] passes each packet to `load`, to `gaps` and to the `table` of connections. A
-//!    `connection` has a `direction` for each direction, which measures it. `queue` matches the packets
-//!    of both sides of a queue.
+//!    `connection` has a `direction` for each direction, which measures it. `queue` matches the
+//!    packets of both sides of a queue.
 //!
 //! 3. [`Observation`] is the result, with the ended streams of `finished`. The Python crate makes
 //!    columns of it.

@@ -1,5 +1,6 @@
-//! Packets per acknowledgment as BIC and CUBIC of Linux 2.6 estimate them (`bictcp_acked` of net/ipv4/tcp_bic.c and
-//! tcp_cubic.c). Both divide the count of acknowledgments per packet of growth by the ratio.
+//! Packets per acknowledgment as BIC and CUBIC of Linux 2.6 estimate them (`bictcp_acked` of
+//! net/ipv4/tcp_bic.c and tcp_cubic.c). Both divide the count of acknowledgments per packet of
+//! growth by the ratio.
 
 use crate::packet::{LossState, Sample};
 
@@ -36,8 +37,8 @@ impl AckRatio {
         self.sixteenths = 2 * SCALE;
     }
 
-    /// Takes an acknowledgment into account. Returns whether it was for new packets and no loss is being repaired,
-    /// which it takes to count.
+    /// Takes an acknowledgment into account. Returns whether it was for new packets and no loss is
+    /// being repaired, which it takes to count.
     pub(crate) fn on_sample(&mut self, sample: &Sample) -> bool {
         let acked = sample.acknowledged.saturating_sub(self.acknowledged);
         self.acknowledged = sample.acknowledged;

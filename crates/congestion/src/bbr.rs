@@ -45,8 +45,8 @@ const SINGLE_RATE: f64 = 1.2e6 / 8.0;
 /// Most packets of a burst that the window has room for.
 const MOST_OF_BURST: f64 = 127.0;
 
-/// Packets sent at once at this pace (`bbr_tso_segs_goal`); the draft's rule, for version 3, lets no
-/// packet go alone.
+/// Packets sent at once at this pace (`bbr_tso_segs_goal`); the draft's rule, for version 3, lets
+/// no packet go alone.
 fn quantum(segmentation: Segmentation, rate: f64) -> f64 {
     let slow = rate * segmentation.payload() < SINGLE_RATE;
     let least = if slow { 1.0 } else { 2.0 };
@@ -224,8 +224,8 @@ impl BbrController {
         }
     }
 
-    /// Begins PROBE_BW in any phase but the draining one, at random so that flows that share a queue
-    /// probe at different times (`bbr_reset_probe_bw_mode`).
+    /// Begins PROBE_BW in any phase but the draining one, at random so that flows that share a
+    /// queue probe at different times (`bbr_reset_probe_bw_mode`).
     fn probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
         let drawn = self.random.below(CYCLE.len() as u64 - 1) as usize;

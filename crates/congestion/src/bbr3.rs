@@ -15,12 +15,13 @@
 //!    is the window.
 //! 4. The maximum of the aggregation covers five to ten round trips, and one or two in start-up, as
 //!    in Linux (`bbr_update_ack_aggregation`). The draft has ten and one.
-//! 5. `Drain` knows no long-term bound, as in the draft's `BoundCwndForModel` and in Linux. The table
-//!    of section 5.6.1 names one.
+//! 5. `Drain` knows no long-term bound, as in the draft's `BoundCwndForModel` and in Linux. The
+//!    table of section 5.6.1 names one.
 //! 6. Only timeouts are found to be spurious (F-RTO, RFC 5682), and no fast recovery.
 //!
-//! ECN is not used, as in the draft. Linux differs from the draft in constants: it drains at 0.35 of
-//! the bandwidth and not at 0.5, and goes down at 0.91 and not at 0.9. Those of the draft are used.
+//! ECN is not used, as in the draft. Linux differs from the draft in constants: it drains at 0.35
+//! of the bandwidth and not at 0.5, and goes down at 0.91 and not at 0.9. Those of the draft are
+//! used.
 
 mod losses;
 mod model;

@@ -2,9 +2,9 @@
 //! Networks", INFOCOM 2004): a binary search for the window between the last cut and the last loss,
 //! and the mirror image of it beyond. Linux had it before CUBIC (2.6.8 to 2.6.18).
 //!
-//! Parameters and cases are those of Linux's net/ipv4/tcp_bic.c, with windows as reals: its division
-//! of whole numbers grows a little faster (16 packets per round trip are 16.7 at a window of 100). A
-//! timeout forgets the last maximum (`bictcp_reset`), also where it was spurious.
+//! Parameters and cases are those of Linux's net/ipv4/tcp_bic.c, with windows as reals: its
+//! division of whole numbers grows a little faster (16 packets per round trip are 16.7 at a window
+//! of 100). A timeout forgets the last maximum (`bictcp_reset`), also where it was spurious.
 
 mod linux_2_6;
 

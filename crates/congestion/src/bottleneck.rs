@@ -185,8 +185,8 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Counts whole expected packets, as `bbr_update_ack_aggregation` of Linux 6.18 does. A measured aggregation is then
-    /// up to one packet larger than with the draft's bytes.
+    /// Counts whole expected packets, as `bbr_update_ack_aggregation` of Linux 6.18 does. A
+    /// measured aggregation is then up to one packet larger than with the draft's bytes.
     pub(crate) fn in_whole_packets() -> Self {
         Self {
             whole_packets: true,
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_plateau_takes_three_rounds_without_a_quarter_more() {
         let mut plateau = Plateau::default();
-        // A quarter more begins anew, and so does anything after the baseline is forgotten.
+        // A quarter more restarts, and so does anything after the baseline is forgotten.
         for bandwidth in [100.0, 124.0, 124.0, 125.0, 156.0, 156.0] {
             plateau.update(bandwidth);
             assert!(!plateau.reached());
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(aggregation.most(), 50.0);
     }
 
-    /// Two packets arrive while half a packet is expected. Linux divides in integers and expects none (tcp_bbr.c:
-    /// `bbr_update_ack_aggregation`); the draft counts bytes.
+    /// Two packets arrive while half a packet is expected. Linux divides in integers and expects
+    /// none (tcp_bbr.c: `bbr_update_ack_aggregation`); the draft counts bytes.
     #[test]
     fn linux_rounds_the_expected_packets_down() {
         for (mut aggregation, extra) in [

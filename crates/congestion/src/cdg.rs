@@ -1,13 +1,13 @@
-//! CDG (Hayes and Armitage 2011) as in Linux 5.2 (net/ipv4/tcp_cdg.c): New Reno that also backs off by
-//! chance when round-trip times grow. The functions named below are those of that file.
+//! CDG (Hayes and Armitage 2011) as in Linux 5.2 (net/ipv4/tcp_cdg.c): New Reno that also backs off
+//! by chance when round-trip times grow. The functions named below are those of that file.
 //!
-//! A flow that backs off where a loss-based flow does not would starve. Two heuristics oppose this: a
-//! shadow window lets a loss undo earlier backoffs, and after five backoffs that did not shorten the
-//! round trips the flow ignores the delay until one does.
+//! A flow that backs off where a loss-based flow does not would starve. Two heuristics oppose this:
+//! a shadow window lets a loss undo earlier backoffs, and after five backoffs that did not shorten
+//! the round trips the flow ignores the delay until one does.
 //!
 //! These points differ from Linux: slow start is the standard one, without the Hybrid Slow Start of
-//! the module. The window falls at once when the flow backs off, and not over the next round trip by
-//! proportional rate reduction. Windows are not rounded down to whole packets.
+//! the module. The window falls at once when the flow backs off, and not over the next round trip
+//! by proportional rate reduction. Windows are not rounded down to whole packets.
 
 mod gradient;
 
@@ -153,7 +153,8 @@ impl CongestionControl for CdgController {
         self.shadow += window.cwnd - before;
     }
 
-    /// A loss while the flow backs off reduces the window no further (`tcp_enter_recovery` in the state CWR).
+    /// A loss while the flow backs off reduces the window no further (`tcp_enter_recovery` in the
+    /// state CWR).
     fn on_congestion_event(
         &mut self,
         window: &mut Window,

@@ -334,8 +334,8 @@ mod tests {
         copa.on_ack(window, &Ack { acked, now }, &PATH);
     }
 
-    /// Section 2.1 by hand: a delay of 25 ms and delta 1/2 have a target rate of 80 packets per second, 10 packets per
-    /// standing round-trip time of 125 ms.
+    /// Section 2.1 by hand: a delay of 25 ms and delta 1/2 have a target rate of 80 packets per
+    /// second, 10 packets per standing round-trip time of 125 ms.
     #[test]
     fn the_window_moves_towards_the_target_rate() {
         for (cwnd, velocity, acked, expected) in [
@@ -405,7 +405,8 @@ mod tests {
         assert_eq!(pace.quantum, 1.0);
     }
 
-    /// Section 2: RTT_min over 10 s, RTT_standing over half a smoothed round-trip time, the maximum over four.
+    /// Section 2: RTT_min over 10 s, RTT_standing over half a smoothed round-trip time, the maximum
+    /// over four.
     #[test]
     fn round_trip_times_count_for_their_windows() {
         let mut seen = RoundTrips::default();
@@ -422,8 +423,8 @@ mod tests {
         assert_eq!(at(&mut seen, 11_001, 0.2).0, 0.2);
     }
 
-    /// Section 2.2: without a nearly empty queue for five round trips 1/delta grows by a packet each, a loss halves
-    /// it, and an empty queue ends the mode.
+    /// Section 2.2: without a nearly empty queue for five round trips 1/delta grows by a packet
+    /// each, a loss halves it, and an empty queue ends the mode.
     #[test]
     fn a_queue_that_never_empties_makes_the_flow_competitive() {
         let mut parameters = Parameters::defaults(CopaController::DESCRIPTION.parameters());

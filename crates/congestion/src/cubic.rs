@@ -181,7 +181,8 @@ mod tests {
         assert!((paused / steady - 1.0).abs() < 1e-9, "{paused} {steady}");
     }
 
-    /// `cubictcp_cwnd_event` of Linux 6.8: what is taken for silence may begin before the epoch does.
+    /// `cubictcp_cwnd_event` of Linux 6.8: what is taken for silence may begin before the epoch
+    /// does.
     #[test]
     fn no_epoch_begins_later_than_now() {
         for word in ["rfc", "linux"] {

@@ -9,8 +9,8 @@ use crate::packet::{Ack, CongestionEvent, Path, Requirements, Round, Sample, Win
 use crate::registration::{Description, Registered};
 use crate::slow_start::Standard;
 
-/// Reno's growth, and a cut by marks. The count of marks is exact here: its receiver's rules for coalescing
-/// (RFC 8257 section 3.2) have nothing to preserve.
+/// Reno's growth, and a cut by marks. The count of marks is exact here: its receiver's rules for
+/// coalescing (RFC 8257 section 3.2) have nothing to preserve.
 #[derive(Clone, Debug)]
 pub struct DctcpGrowth {
     g: f64,

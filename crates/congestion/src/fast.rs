@@ -131,9 +131,9 @@ mod tests {
         assert!((window.cwnd - 120.0).abs() < 0.5, "{}", window.cwnd);
     }
 
-    /// The iterates of equation 6 by hand, with gamma = 1/2, alpha = 20 and a base round trip of 100 ms: on an empty
-    /// link W + alpha/2 each round trip; on one of 1000 packets per second that the window fills, half of the way to
-    /// 100 + alpha.
+    /// The iterates of equation 6 by hand, with gamma = 1/2, alpha = 20 and a base round trip of
+    /// 100 ms: on an empty link W + alpha/2 each round trip; on one of 1000 packets per second that
+    /// the window fills, half of the way to 100 + alpha.
     #[test]
     fn the_iterates_are_those_of_equation_6() {
         let mut fast: FastController = default_controller();
@@ -164,8 +164,8 @@ mod tests {
         }
     }
 
-    /// Equation 6 lowers a window also below the one at which slow start ended, and acknowledgments between two updates
-    /// add nothing to it.
+    /// Equation 6 lowers a window also below the one at which slow start ended, and acknowledgments
+    /// between two updates add nothing to it.
     #[test]
     fn the_window_falls_below_the_end_of_slow_start() {
         let mut fast: FastController = default_controller();
@@ -182,8 +182,8 @@ mod tests {
         }
     }
 
-    /// At rest each flow's rate is alpha over the queueing delay (section II): alphas of 20 and 40 share 1000 packets
-    /// per second as 1 to 2, with 60 packets, 60 ms, in the queue.
+    /// At rest each flow's rate is alpha over the queueing delay (section II): alphas of 20 and 40
+    /// share 1000 packets per second as 1 to 2, with 60 packets, 60 ms, in the queue.
     #[test]
     fn flows_share_in_proportion_to_their_alphas() {
         let mut flows = [20.0, 40.0].map(|alpha| {

@@ -1,5 +1,5 @@
-//! The windowed maximum and minimum (Nichols's filter, as in draft-ietf-ccwg-bbr section 4.5.1): the best
-//! value, and the best since, and the best since that.
+//! The windowed maximum and minimum (Nichols's filter, as in draft-ietf-ccwg-bbr section 4.5.1):
+//! the best value, and the best since, and the best since that.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stamped {

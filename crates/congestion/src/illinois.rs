@@ -1,8 +1,8 @@
 //! TCP-Illinois (Liu, Basar and Srikant 2008): losses say when to cut, the queueing delay says how
 //! far to grow and to cut.
 //!
-//! Linux (net/ipv4/tcp_illinois.c) counts rounds of low delay whether or not they follow each other; here
-//! they do, as the paper has it.
+//! Linux (net/ipv4/tcp_illinois.c) counts rounds of low delay whether or not they follow each
+//! other; here they do, as the paper has it.
 
 use forebay_random::StreamKey;
 use forebay_units::Time;
@@ -234,8 +234,9 @@ mod tests {
         assert_eq!((illinois.growth.alpha, illinois.growth.beta), (10.0, 0.125));
     }
 
-    /// The integers of alpha and beta of Linux's tcp_illinois.c by hand, with base 100 ms and a largest delay of 100 ms:
-    /// (delay in ms, 128 alpha, 64 beta). Linux's alpha_min is 38/128, not 0.3, and quotients are rounded down.
+    /// The integers of alpha and beta of Linux's tcp_illinois.c by hand, with base 100 ms and a
+    /// largest delay of 100 ms: (delay in ms, 128 alpha, 64 beta). Linux's alpha_min is 38/128, not
+    /// 0.3, and quotients are rounded down.
     #[test]
     fn increase_and_cut_over_the_delay_are_linuxs() {
         for (delay, alpha, beta) in [
@@ -288,7 +289,8 @@ mod tests {
         assert_eq!(at.cwnd, 87.5);
     }
 
-    /// tcp_illinois_state: a timeout forgets that the delay was high, so that the first round of low delay is enough.
+    /// tcp_illinois_state: a timeout forgets that the delay was high, so that the first round of
+    /// low delay is enough.
     #[test]
     fn a_timeout_forgets_the_delay() {
         let (mut illinois, mut at) = (illinois(), window());

@@ -138,7 +138,8 @@ mod tests {
         ledbat.on_ack(window, &Ack { acked, now }, &Path::default());
     }
 
-    /// Section 2.4.2 by hand with a target of 100 ms: W + gain (1 - delay / 100 ms) acked / W. Delays in ms.
+    /// Section 2.4.2 by hand with a target of 100 ms: W + gain (1 - delay / 100 ms) acked / W.
+    /// Delays in ms.
     #[test]
     fn an_acknowledgment_changes_the_window_as_the_pseudo_code_does() {
         for (gain, cwnd, delay, acked, expected) in [

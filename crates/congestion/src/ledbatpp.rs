@@ -293,8 +293,9 @@ mod tests {
         }
     }
 
-    /// Sections 4.2 and 4.3 by hand, a window acknowledged at once: W + G up to the target of 60 ms, beyond it
-    /// W + max(G - W (delay/target - 1), -W/2), with G = 1/min(16, ceil(120 ms / base)). Times in ms.
+    /// Sections 4.2 and 4.3 by hand, a window acknowledged at once: W + G up to the target of 60
+    /// ms, beyond it W + max(G - W (delay/target - 1), -W/2), with G = 1/min(16, ceil(120 ms /
+    /// base)). Times in ms.
     #[test]
     fn a_round_trip_does_what_the_draft_says() {
         for (base, cwnd, delay, expected) in [
@@ -330,8 +331,9 @@ mod tests {
         }
     }
 
-    /// Section 4.4 by hand, round trips of 60 ms: the first slowdown two of them behind the end of slow start, two
-    /// packets for two round trips, then slow start at gain 1/2: 2, 3, 4.5, 6.75, 10.125.
+    /// Section 4.4 by hand, round trips of 60 ms: the first slowdown two of them behind the end of
+    /// slow start, two packets for two round trips, then slow start at gain 1/2: 2, 3, 4.5, 6.75,
+    /// 10.125.
     #[test]
     fn a_slowdown_takes_the_steps_of_the_draft() {
         let mut driven = Driven::new(10.0);
@@ -354,7 +356,8 @@ mod tests {
             driven.ledbat.on_ack(&mut driven.window, &ack, &PATH);
             assert_eq!(driven.window.cwnd, expected);
         }
-        // From its start to its end it took 360 ms: the next one begins nine times as long after it.
+        // From its start to its end it took 360 ms: the next one begins nine times as long after
+        // it.
         assert_eq!(at(&mut driven, 480), 10.0);
         assert_eq!(driven.ledbat.next, Time::from_millis(1480 + 9 * 360));
         assert_eq!(at(&mut driven, 480 + 9 * 360 - 1), 10.0);

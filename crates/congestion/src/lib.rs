@@ -7,9 +7,9 @@
 //! A new slow start or window growth is one file, and the controller that is made of it.
 
 //!
-//! Files from below: [`packet`] and [`law`] say what the faces are, [`classic`] what a controller of
-//! two parts is, [`slow_start`] has the first parts; then a file per controller, in which the second
-//! part and the description are; [`fluid`] and the registry list them.
+//! Files from below: [`packet`] and [`law`] say what the faces are, [`classic`] what a controller
+//! of two parts is, [`slow_start`] has the first parts; then a file per controller, in which the
+//! second part and the description are; [`fluid`] and the registry list them.
 
 mod ack_ratio;
 pub mod aimd;

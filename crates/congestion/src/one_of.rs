@@ -1,7 +1,7 @@
 //! Controllers of which each connection has one: their enum, and its dispatch.
 
-/// Makes the enum of several controllers. It is a [`CongestionControl`](crate::packet::CongestionControl)
-/// that does what the one in it does.
+/// Makes the enum of several controllers. It is a
+/// [`CongestionControl`](crate::packet::CongestionControl) that does what the one in it does.
 macro_rules! one_of {
     (
         $(#[$meta:meta])*

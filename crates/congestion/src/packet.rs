@@ -176,8 +176,8 @@ pub struct Sample {
     /// Packets newly found lost, by acknowledgments or a reordering timer; those of a timeout come
     /// with [`CongestionEvent::Timeout`].
     pub lost: f64,
-    /// The packet among those whose flight lost the largest share; none without [`Capabilities::Rates`],
-    /// and where loss recovery counts losses without telling the packets.
+    /// The packet among those whose flight lost the largest share; none without
+    /// [`Capabilities::Rates`], and where loss recovery counts losses without telling the packets.
     pub lost_packet: Option<LostPacket>,
     /// Packets among `arrived` that carried a mark of congestion.
     pub marked: f64,
@@ -280,8 +280,8 @@ pub trait CongestionControl: Sized {
     /// it.
     fn on_open(&mut self, _payload: Bytes) {}
 
-    /// An acknowledgment arrived, whatever the state; where [`Requirements::samples`] asks for it, after
-    /// [`Self::on_ack`] and [`Self::on_congestion_event`].
+    /// An acknowledgment arrived, whatever the state; where [`Requirements::samples`] asks for it,
+    /// after [`Self::on_ack`] and [`Self::on_congestion_event`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
     /// The window below which rate halving takes nothing more away in recovery, packets (Linux up
@@ -314,7 +314,8 @@ pub trait CongestionControl: Sized {
     );
 
     /// The last timeout was spurious; `before` is the controller before it. The engine restores the
-    /// window, except with [`Requirements::own_recovery`]: what is left is state that the timeout changed.
+    /// window, except with [`Requirements::own_recovery`]: what is left is state that the timeout
+    /// changed.
     fn on_undo(&mut self, _before: &Self) {}
 }
 
@@ -453,8 +454,8 @@ pub(crate) mod tests {
         controller.on_sample(window, &seen, &path);
     }
 
-    /// The mean window of a flow whose packets are each marked with this probability, independently,
-    /// over 40,000 round trips of 50 ms.
+    /// The mean window of a flow whose packets are each marked with this probability,
+    /// independently, over 40,000 round trips of 50 ms.
     pub(crate) fn mean_window_with_marks<C: CongestionControl>(
         controller: &mut C,
         probability: f64,
@@ -489,8 +490,9 @@ pub(crate) mod tests {
     }
 
     /// x = W p of a flow that grows by `growth` packets per window and cuts by half of the marked
-    /// share: a cut holds for W packets, and the next mark comes 1/p packets later, so growth (W + 1/p) / W
-    /// = W p / 2. Without the wait for a mark it is the 2 of W = 2 / p (De Schepper et al. 2016).
+    /// share: a cut holds for W packets, and the next mark comes 1/p packets later, so growth (W +
+    /// 1/p) / W = W p / 2. Without the wait for a mark it is the 2 of W = 2 / p (De Schepper et al.
+    /// 2016).
     pub(crate) fn marks_per_window(growth: f64) -> f64 {
         growth + (growth * growth + 2.0 * growth).sqrt()
     }

@@ -97,8 +97,8 @@ impl PragueController {
         self.cut_until = sample.next;
     }
 
-    /// Renews the estimate once per virtual round trip (section 2.4.1), from the round on in which the first mark
-    /// came (Linux: `prague_update_alpha`).
+    /// Renews the estimate once per virtual round trip (section 2.4.1), from the round on in which
+    /// the first mark came (Linux: `prague_update_alpha`).
     fn renew(&mut self, sample: &Sample) {
         let elapsed = |at| sample.now.saturating_sub(at).as_secs_f64();
         let waited = self.renewed.is_none_or(|at| elapsed(at) >= self.least_rtt);
@@ -149,7 +149,8 @@ impl CongestionControl for PragueController {
         self.arrived += sample.arrived;
         self.marked += sample.marked;
         self.saw_mark |= sample.marked > 0.0;
-        // A cut goes by what was known before (Linux: `prague_enter_cwr` precedes `prague_cong_control`).
+        // A cut goes by what was known before (Linux: `prague_enter_cwr` precedes
+        // `prague_cong_control`).
         self.heed(window, sample);
         self.grow(window, sample);
         self.renew(sample);
@@ -286,8 +287,8 @@ mod tests {
     }
 
     /// Round trips of 50 packets, by hand after prague_update_alpha, prague_enter_cwr and
-    /// prague_rate_scaled_ai_ack_increase of L4STeam's tcp_prague.c: (round trip in ms, packets between two marks,
-    /// estimate after each round).
+    /// prague_rate_scaled_ai_ack_increase of L4STeam's tcp_prague.c: (round trip in ms, packets
+    /// between two marks, estimate after each round).
     #[test]
     fn the_estimate_goes_by_rounds_as_in_linux() {
         for (rtt, every, expected) in [
@@ -297,7 +298,8 @@ mod tests {
             (0.05, 1, &[1.0, 1.0]),
             // F = 1/50, the mark being the last of each round.
             (0.025, 50, &[0.938_75, 0.881_328_125]),
-            // Rounds of 10 ms: the first one with a mark counts at its end, and then 25 ms at a time.
+            // Rounds of 10 ms: the first one with a mark counts at its end, and then 25 ms at a
+            // time.
             (
                 0.01,
                 5,
@@ -318,8 +320,8 @@ mod tests {
         }
     }
 
-    /// A mark on the packet that ends a round cuts by the estimate of before: 100 (1 - 0.4 / 2), not by
-    /// 0.4 + (1/50 - 0.4)/16 = 0.376.
+    /// A mark on the packet that ends a round cuts by the estimate of before: 100 (1 - 0.4 / 2),
+    /// not by 0.4 + (1/50 - 0.4)/16 = 0.376.
     #[test]
     fn a_cut_goes_by_the_estimate_of_before() {
         let mut driven = Driven::new(0.05, 100.0);

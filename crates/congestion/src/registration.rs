@@ -11,18 +11,20 @@ use crate::packet::CongestionControl;
 pub enum EcnSemantics {
     /// A mark is as good as a loss, once per round trip (RFC 3168): ECT(0).
     Classic,
-    /// Marks are counted, the response is scalable (RFC 9331 section 4): ECT(1). So does DCTCP where
-    /// it shares a dual queue (RFC 9332 section 1.2).
+    /// Marks are counted, the response is scalable (RFC 9331 section 4): ECT(1). So does DCTCP
+    /// where it shares a dual queue (RFC 9332 section 1.2).
     Scalable,
 }
 
 /// How the implementations of a controller detect losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// Any way: the controller reduces its rate at losses, and runs on stacks with and without SACK.
+    /// Any way: the controller reduces its rate at losses, and runs on stacks with and without
+    /// SACK.
     Any,
-    /// By time, so that a lost retransmission is detected without a timeout (RFC 8985, RFC 9002). The
-    /// controller keeps its rate at steady losses, so that retransmissions are lost as often as packets.
+    /// By time, so that a lost retransmission is detected without a timeout (RFC 8985, RFC 9002).
+    /// The controller keeps its rate at steady losses, so that retransmissions are lost as often as
+    /// packets.
     TimeBased,
 }
 

@@ -211,7 +211,8 @@ mod tests {
         }
     }
 
-    /// Linux detects every loss of a connection with SACK by RACK, QUIC by time or packet numbers (RFC 9002).
+    /// Linux detects every loss of a connection with SACK by RACK, QUIC by time or packet numbers
+    /// (RFC 9002).
     #[test]
     fn only_bbr_and_copa_run_on_time_based_loss_detection_alone() {
         let time_based: Vec<_> = descriptions()

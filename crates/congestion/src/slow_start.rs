@@ -1,5 +1,5 @@
-//! Slow start, the first part of a classic controller: how the window grows below the threshold, and
-//! what ends that before a loss does. One file per algorithm.
+//! Slow start, the first part of a classic controller: how the window grows below the threshold,
+//! and what ends that before a loss does. One file per algorithm.
 
 mod every_other_round;
 mod hystart;

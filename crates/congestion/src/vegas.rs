@@ -1,9 +1,10 @@
-//! TCP Vegas (Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995): keeps between alpha and beta packets of
-//! its own in the queue, which it computes from the round-trip times.
+//! TCP Vegas (Brakmo, O'Malley and Peterson 1994; Brakmo and Peterson 1995): keeps between alpha
+//! and beta packets of its own in the queue, which it computes from the round-trip times.
 //!
-//! The paper leaves slow start when gamma packets queue. How far the window then falls is in the authors' code only:
-//! an eighth, as in ns-2's port of it (tcp/tcp-vegas.cc). Losses are found and answered here as by other controllers,
-//! and not by the paper's fine-grained timer, after which its authors cut a quarter.
+//! The paper leaves slow start when gamma packets queue. How far the window then falls is in the
+//! authors' code only: an eighth, as in ns-2's port of it (tcp/tcp-vegas.cc). Losses are found and
+//! answered here as by other controllers, and not by the paper's fine-grained timer, after which
+//! its authors cut a quarter.
 
 mod linux;
 mod linux_2_6;
@@ -54,7 +55,8 @@ impl Thresholds {
     }
 }
 
-/// The share of the window that remains after slow start (ns-2's tcp/tcp-vegas.cc: `cwnd_ -= cwnd_/8`).
+/// The share of the window that remains after slow start (ns-2's tcp/tcp-vegas.cc: `cwnd_ -=
+/// cwnd_/8`).
 const KEPT: f64 = 7.0 / 8.0;
 
 /// Vegas's growth as published.
@@ -73,7 +75,8 @@ impl VegasGrowth {
         }
     }
 
-    /// A round without losses is over, at whose end `queued` packets of the flow wait in the network.
+    /// A round without losses is over, at whose end `queued` packets of the flow wait in the
+    /// network.
     fn judge(&self, window: &mut Window, queued: f64, limited: bool) {
         if queued > self.thresholds.beta {
             window.cwnd = (window.cwnd - 1.0).max(Window::MIN_SSTHRESH);
@@ -224,7 +227,8 @@ mod tests {
         }
     }
 
-    /// 40 packets on a path for 36: packets of a held round show what queues, those before do not count.
+    /// 40 packets on a path for 36: packets of a held round show what queues, those before do not
+    /// count.
     #[test]
     fn slow_start_ends_after_a_held_round_that_queues() {
         let mut vegas: VegasController = default_controller();

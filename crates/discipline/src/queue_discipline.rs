@@ -1,6 +1,7 @@
 //! The traits of disciplines that hold their packets, and their memory.
 //!
-//! A discipline that decides at arrival is an [`AdmissionControl`](crate::AdmissionControl) instead.
+//! A discipline that decides at arrival is an [`AdmissionControl`](crate::AdmissionControl)
+//! instead.
 
 use forebay_units::parameter::{Description, Parameters};
 

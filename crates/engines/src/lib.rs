@@ -4,10 +4,10 @@
 //!
 //! The life of a job:
 //!
-//! 1. A [`Job`] is a scenario, an engine and its options: the seed with the replication, the traces,
-//!    the model, the cancellation.
-//! 2. [`run_batch`] runs jobs on threads. A job in real time runs alone. The calling thread observes
-//!    outcomes and may stop the batch, which cancels the jobs in progress.
+//! 1. A [`Job`] is a scenario, an engine and its options: the seed with the replication, the
+//!    traces, the model, the cancellation.
+//! 2. [`run_batch`] runs jobs on threads. A job in real time runs alone. The calling thread
+//!    observes outcomes and may stop the batch, which cancels the jobs in progress.
 //! 3. Each engine runs one replication and knows of no others.
 //! 4. [`aggregate()`] reduces replications to means and half widths, in replication order. Its
 //!    quantiles come from the pinned `libm`, so reports are equal bytes on every machine.

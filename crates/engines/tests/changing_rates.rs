@@ -34,8 +34,9 @@ fn both(rate: &str, buffer: &str, flows: &str) -> [Report; 2] {
 /// Utilizations differ by less than two hundredths if the buffer holds the arrivals of a round trip
 /// after a drop. Mean delays are higher in the fluid engine, because its events reduce fewer
 /// windows. Constant links show the same: 12.5 and 10.8 ms with twenty New Reno flows and 1 MB at
-/// 50 Mb/s. Hosts are exact: then flows of one round trip lose together, as those of the fluid engine
-/// do. With a varied processing time the smallest buffer here has 0.9 points more utilization.
+/// 50 Mb/s. Hosts are exact: then flows of one round trip lose together, as those of the fluid
+/// engine do. With a varied processing time the smallest buffer here has 0.9 points more
+/// utilization.
 #[test]
 fn both_engines_see_the_same_link() {
     for (rate, buffer, flows, (least, most)) in [

@@ -200,8 +200,8 @@ fn traffic_of_all_kinds_is_told() {
     let groups: String = (0..100)
         .map(|at| web("\"persistent\"").replace("\"x\"", &format!("\"x{at}\"")))
         .collect();
-    // Histograms reach from the shortest to the longest wait, so each group has packets that wait not
-    // at all.
+    // Histograms reach from the shortest to the longest wait, so each group has packets that wait
+    // not at all.
     let empty = link("500Mbps", "500p", "\"droptail\"") + &groups + &lasting("5s");
     Memory::near("packet", &empty);
     Memory::of("packet", &here(&groups, "5s"));

@@ -2,8 +2,8 @@
 //! with figures.
 //!
 //! The model assumes windows of many packets and senders that spread them over a round trip. It
-//! also assumes that flows detect an overflow at about the same time. `docs/background/fluid.md` compares it
-//! with the packet engine over a grid.
+//! also assumes that flows detect an overflow at about the same time. `docs/background/fluid.md`
+//! compares it with the packet engine over a grid.
 
 use forebay_scenario::{FlowGroup, Scenario, Warning, WarningKind};
 

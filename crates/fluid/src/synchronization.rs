@@ -2,9 +2,9 @@
 //! congestion event cuts.
 //!
 //! If a queue is clipped and no event is open, event k opens. It draws m_k from {ceil(X N), .., N}
-//! by a [`CutCountDistribution`] and chooses m_k of the N flows by a [`Victims`] policy. Each of them is cut
-//! exactly once, one round trip R_i(t_k) later. The event closes after the largest of those round
-//! trips; a queue still clipped then opens event k + 1. X = 1 is full synchronization.
+//! by a [`CutCountDistribution`] and chooses m_k of the N flows by a [`Victims`] policy. Each of
+//! them is cut exactly once, one round trip R_i(t_k) later. The event closes after the largest of
+//! those round trips; a queue still clipped then opens event k + 1. X = 1 is full synchronization.
 
 use forebay_random::Stream;
 

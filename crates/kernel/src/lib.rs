@@ -7,8 +7,8 @@
 //! 1. `engine` runs a replication from beginning to end, and `translation` converts the scenario to
 //!    kernel settings.
 //!
-//! 2. [`namespaces`] makes the namespaces with `namespace_process`, `namespace_requests`, `network` and `process`.
-//!    [`program`] runs programs in them with the capabilities of `privileges`.
+//! 2. [`namespaces`] makes the namespaces with `namespace_process`, `namespace_requests`, `network`
+//!    and `process`. [`program`] runs programs in them with the capabilities of `privileges`.
 //!
 //! 3. `path` is the loop. `hosts` and `ends` implement the hosts of the simulation, and
 //!    `applications` write and read data. `wire` and `slots` handle single packets. [`emulation`]

@@ -64,8 +64,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts `command` in the namespaces of `namespace_process` that `which` lists. Without a user namespace it
-/// keeps only the capabilities of [`privileges::KEPT`].
+/// Starts `command` in the namespaces of `namespace_process` that `which` lists. Without a user
+/// namespace it keeps only the capabilities of [`privileges::KEPT`].
 #[expect(unsafe_code, reason = "pre_exec() asks for a promise")]
 pub(crate) fn run(
     namespace_process: BorrowedFd,

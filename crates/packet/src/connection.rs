@@ -7,20 +7,21 @@
 //!
 //! # The way of an acknowledgment
 //!
-//! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and says
-//!    whether to acknowledge at once. A packet in order while nothing is missing takes
+//! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and
+//!    says whether to acknowledge at once. A packet in order while nothing is missing takes
 //!    [`Connection::deliver_next`], which is all of the following in one piece.
 //! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
 //!    packet it selects. After a timeout that may be spurious `frto` judges it first.
 //! 3. It answers the timed packet, or each packet with a time in the `sent_packets`: `round_trip`.
-//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the `scoreboard`, finds
-//!    what is lost, enters or leaves fast recovery, and lets the `sender`'s window grow through the
-//!    controller. In recovery `reduction` says how far the window has fallen.
+//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the
+//!    `scoreboard`, finds what is lost, enters or leaves fast recovery, and lets the `sender`'s
+//!    window grow through the controller. In recovery `reduction` says how far the window has
+//!    fallen.
 //! 5. The sender reacts to `marks`, and a controller that asks for it gets a sample, with its
 //!    `delivery_rate`.
 //! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
-//!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or the
-//!    `sender`'s next packet. The `sent_packets` keeps when it left.
+//!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or
+//!    the `sender`'s next packet. The `sent_packets` keeps when it left.
 //!
 //! A timer ([`Connection::time_out`]) goes through `timeout` or `recovery`, and on at 6.
 
@@ -249,8 +250,8 @@ impl Connection {
         true
     }
 
-    /// The same where a packet arrives for the first time beyond a hole, losses are under repair with
-    /// SACK, and the acknowledgment tells of nothing but that packet.
+    /// The same where a packet arrives for the first time beyond a hole, losses are under repair
+    /// with SACK, and the acknowledgment tells of nothing but that packet.
     #[inline]
     pub(crate) fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
         let ControlBlock {
@@ -328,7 +329,8 @@ impl Connection {
         }
     }
 
-    /// The packets that the receiver's card hands up now, in segments of `most` packets at most.
+    /// The packets that the receiver's network card delivers now, in segments of `most` packets at
+    /// most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.control.receiver.take_gathered(now, most)
     }
@@ -415,8 +417,8 @@ impl Connection {
     /// Measures the round trip where this answers the timed packet.
     fn time_answer(&mut self, ack: &AckEvent) {
         let sender = &mut self.control.sender;
-        // With SACK the answer to the timed packet itself is seen, in order or not, except by ns-2's Sack1 (tcp-sack1.cc:
-        // `recv` calls `newack` for what moves on in order only).
+        // With SACK the answer to the timed packet itself is seen, in order or not, except by
+        // ns-2's Sack1 (tcp-sack1.cc: `recv` calls `newack` for what moves on in order only).
         let selected = || ack.packet.is_some_and(|packet| sender.times(packet));
         let answered = sender.times_below(self.control.receiver.rcv_nxt());
         if answered || self.recovery.times_beyond_holes() && selected() {
@@ -424,7 +426,7 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment at a sender that keeps a ledger.
+    /// An acknowledgment at a sender that records its sent packets.
     #[inline(never)]
     fn acknowledge_sent_packets(&mut self, ack: &AckEvent) {
         let control = &mut self.control;
@@ -507,7 +509,7 @@ impl Connection {
         self.control.sender.send_next(now)
     }
 
-    /// The packet that may be sent in recovery, or where a ledger or pacing decides, too.
+    /// The packet that may be sent in recovery, or where recorded packets or pacing decide, too.
     #[inline(never)]
     fn next_slow_path(&mut self, now: Time) -> Next {
         if self.control.sent_packets.is_some() {
@@ -532,7 +534,7 @@ impl Connection {
         }
     }
 
-    /// The packet that may be sent by a sender that has a ledger.
+    /// The packet that may be sent by a sender that records its sent packets.
     #[inline(never)]
     fn next_from_sent_packets(&mut self, now: Time) -> Next {
         let before = self.control.before();

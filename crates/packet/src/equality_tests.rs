@@ -1,5 +1,5 @@
-//! The folded and the general path of a link give the same reports, and so does what is put off and what
-//! is done at once: a test only.
+//! The folded and the general path of a link give the same reports, and so does what is put off and
+//! what is done at once: a test only.
 
 use forebay_scenario::{Cancel, Format, Override, Report, Scenario, Seed, Warning, WarningKind};
 use forebay_simulation::{Departures, Link, report};

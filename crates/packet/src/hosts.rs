@@ -1,5 +1,5 @@
-//! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgment the sender,
-//! and whatever that may send goes through the flow's access link into the network.
+//! Hosts: the ends of all connections. A delivery reaches a receiver, its acknowledgment the
+//! sender, and whatever that may send goes through the flow's access link into the network.
 //!
 //! Where acknowledgments cross links, a receiver is between two paths ([`crate::reverse`]), and
 //! half of the remaining round trip lies on each side of it. Elsewhere its acknowledgments return
@@ -67,9 +67,10 @@ impl<'a> SimulatedHosts<'a> {
 
     // --- A delivery ---
 
-    /// The next packet of a flow in order arrives where nothing is missing or slows the sender down,
-    /// and its acknowledgment reaches the sender, whose packets go straight to a link: what follows
-    /// from that; none, and nothing is done, where it is not so. Nearly every packet comes this way.
+    /// The next packet of a flow in order arrives where nothing is missing or slows the sender
+    /// down, and its acknowledgment reaches the sender, whose packets go straight to a link: what
+    /// follows from that; none, and nothing is done, where it is not so. Nearly every packet comes
+    /// this way.
     #[inline]
     pub(crate) fn deliver_in_order(&mut self, event: Event) -> Option<Answer> {
         let turn = Turn::of(event);
@@ -114,8 +115,8 @@ impl<'a> SimulatedHosts<'a> {
         network.offer(packet, &mut self.flows, timeline);
     }
 
-    /// Any other delivery without a mark: of an acknowledgment that has crossed links to its sender,
-    /// or of a packet to its receiver.
+    /// Any other delivery without a mark: of an acknowledgment that has crossed links to its
+    /// sender, or of a packet to its receiver.
     #[inline]
     fn deliver_otherwise(
         &mut self,
@@ -228,7 +229,8 @@ impl<'a> SimulatedHosts<'a> {
         self.set_timer(turn, &mut timeline.calendar)
     }
 
-    /// The same where losses are under plain repair: an acknowledgment hardly ever lets two packets leave.
+    /// The same where losses are under plain repair: an acknowledgment hardly ever lets two packets
+    /// leave.
     #[inline]
     fn repair(
         &mut self,
@@ -250,7 +252,7 @@ impl<'a> SimulatedHosts<'a> {
         self.send_allowed(turn, network, timeline)
     }
 
-    /// The same during recovery, or where a ledger or pacing has a say.
+    /// The same during recovery, or where recorded packets or pacing decide.
     #[inline(never)]
     fn send_one_by_one(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
         loop {
@@ -373,7 +375,8 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
         SimulatedEnds::new(group, place)
     }
 
-    /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may be late.
+    /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may
+    /// be late.
     fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: ReversePath) {
         let (Some(route), delay) = (back.route, back.delay) else {
             return;
@@ -511,7 +514,7 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     }
 }
 
-/// Packets that the card of a flow's receiver merges at most.
+/// Packets that the network card of a flow's receiver merges at most.
 fn most_merged_of(flow: &SimulatedFlow, scenario: &Scenario) -> usize {
     let header = scenario.flows()[flow.transit.group.index()].stack.header;
     most_merged(u64::from(flow.transit.packet_bytes), header.get())

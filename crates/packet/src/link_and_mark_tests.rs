@@ -119,8 +119,8 @@ measure = "3s"
 const CLASSES: &str = r#"{ kind = "classes", schedule = "dwrr", classes = [
     { name = "some", groups = ["through"], buffer = "9p", queue = "drophead" }, { name = "rest", queue = "choke" } ] }"#;
 
-/// At each hop, of what has been offered all was dropped, waits, is in flight to the next hop or has
-/// reached it; what the last hop has taken in counts as delivered.
+/// At each hop, of what has been offered all was dropped, waits, is in flight to the next hop or
+/// has reached it; what the last hop has taken in counts as delivered.
 #[test]
 fn what_is_offered_is_dropped_or_waits_or_goes_on() {
     for description in forebay_discipline::descriptions() {

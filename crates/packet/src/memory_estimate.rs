@@ -15,14 +15,16 @@ use crate::ends::SimulatedFlow;
 /// The memory of the packet engine.
 pub(crate) struct PacketMemory;
 
-/// A list that doubles as it grows has half as many places again as values, on the average, and while it is copied
-/// half of them once more.
+/// A list that doubles as it grows has half as many places again as values, on the average, and
+/// while it is copied half of them once more.
 const GROWING: f64 = 2.25;
 
-/// The same of one list of many flows, which the system moves by its pages and does not copy as it grows.
+/// The same of one list of many flows, which the system moves by its pages and does not copy as it
+/// grows.
 const LISTED: f64 = 1.5;
 
-/// Slots of a ring for each packet of its span, a power of two in all: from 1 to 2, 1 / ln 2 on the average.
+/// Slots of a ring for each packet of its span, a power of two in all: from 1 to 2, 1 / ln 2 on the
+/// average.
 const RING: f64 = std::f64::consts::LOG2_E;
 
 /// Seconds: the longest timeout, backed off.
@@ -31,8 +33,8 @@ const LONGEST_TIMEOUT: f64 = 120.0;
 /// How many times its mean an exponential time hardly ever is.
 const RARE: f64 = 30.0;
 
-/// Bytes of each change of a rate: in what is drawn and in the steps made of it, for the link and for its
-/// discipline, while these lists grow.
+/// Bytes of each change of a rate: in what is drawn and in the steps made of it, for the link and
+/// for its discipline, while these lists grow.
 const CHANGE: f64 = 512.0;
 
 /// Bytes of a block in a tree, whose nodes are half full at least.
@@ -161,9 +163,9 @@ fn noted(group: &FlowGroup) -> PacketRecords {
     }
 }
 
-/// The memory of a flow beside its place in the list: its controller, its ledger and the first of
-/// its rings, its card and its receiver, its timers in a wheel that may have a chunk for each, and
-/// its figures in the report.
+/// The memory of a flow beside its place in the list: its controller, its sent packets and the
+/// first of its rings, its network card and its receiver, its timers in a wheel that may have a
+/// chunk for each, and its figures in the report.
 fn boxed(group: &FlowGroup) -> f64 {
     let notes = match noted(group) {
         PacketRecords::Nothing => 0.0,
@@ -234,8 +236,9 @@ fn in_wheel(scenario: &Scenario) -> bool {
     joins || !in_turn || lanes.sum::<u64>() + 2 * scenario.links().len() as u64 > MAX_LANES as u64
 }
 
-/// Buckets of the wheels of deliveries and of timers: enough for the longest time ahead, each in four
-/// bytes: twice as many as are needed, rounded up to a power of two, and the old ones while they are copied.
+/// Buckets of the wheels of deliveries and of timers: enough for the longest time ahead, each in
+/// four bytes: twice as many as are needed, rounded up to a power of two, and the old ones while
+/// they are copied.
 fn wheels(scenario: &Scenario) -> f64 {
     const MOST: f64 = (1_u64 << 23) as f64;
     let buckets = |ahead: f64, width: f64| (4.5 * ahead / width).min(1.5 * MOST) * 4.0;
@@ -246,7 +249,8 @@ fn wheels(scenario: &Scenario) -> f64 {
         .map(|group| group.count)
         .sum();
     let end = scenario.run().end().as_secs_f64();
-    // None of a million times of an unbounded law is that many times as long as they are on the average.
+    // None of a million times of an unbounded law is that many times as long as they are on the
+    // average.
     let longest = |distribution: &Distribution<Time>| match distribution.supremum() {
         most if most.is_finite() => most.min(end),
         _ => (RARE * distribution.mean()).min(end),

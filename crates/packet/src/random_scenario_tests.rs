@@ -56,7 +56,8 @@ proptest! {
     }
 }
 
-/// Two thousand windows that grow by a million packets in a round trip: 31 GB, by what forty of them need.
+/// Two thousand windows that grow by a million packets in a round trip: 31 GB, by what forty of
+/// them need.
 #[test]
 fn what_may_not_be_held_in_memory_is_refused() {
     let text = r#"

@@ -87,17 +87,17 @@ impl RemoteReceiver {
         reply
     }
 
-    /// Whether packets wait on a card before it sees them.
+    /// Whether packets wait at the network card.
     pub(crate) fn gathers(&self) -> bool {
         self.receiver.gathers()
     }
 
-    /// A packet arrives at the card.
+    /// A packet arrives at the network card.
     pub(crate) fn gather(&mut self, held: PendingPacket) {
         self.receiver.gather(held);
     }
 
-    /// The packets that the card hands up now.
+    /// The packets that the network card delivers now.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.receiver.take_gathered(now, most)
     }

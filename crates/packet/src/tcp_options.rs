@@ -90,8 +90,8 @@ impl TcpOptions {
             return;
         }
         self.arrivals.add(packet);
-        // RFC 7323 section 4.3, (2): a delayed acknowledgment answers the first packet that it is for, and what
-        // arrives beyond a hole is not answered.
+        // RFC 7323 section 4.3, (2): a delayed acknowledgment answers the first packet that it is
+        // for, and what arrives beyond a hole is not answered.
         let Some(Sent { timestamp, .. }) = sent else {
             return;
         };
@@ -110,7 +110,8 @@ impl TcpOptions {
 
     // --- Acknowledgments ---
 
-    /// The receiver acknowledges what has arrived, with a selective acknowledgment of the rest or without.
+    /// The receiver acknowledges what has arrived, with a selective acknowledgment of the rest or
+    /// without.
     pub(crate) fn acknowledge(&mut self, now: Time, selects: Selects) -> HeaderFields {
         let blocks = match selects {
             Selects::Blocks => self.arrivals.blocks(),
@@ -164,8 +165,8 @@ pub(crate) enum Selects {
 struct Arrivals {
     /// The next packet in order.
     rcv_nxt: u64,
-    /// Those beyond it, in blocks from a packet up to another that has not arrived; the one that changed last is
-    /// the first (RFC 2018 section 4).
+    /// Those beyond it, in blocks from a packet up to another that has not arrived; the one that
+    /// changed last is the first (RFC 2018 section 4).
     sack_blocks: Vec<(u64, u64)>,
     /// The end of the furthest block.
     furthest: u64,
@@ -361,8 +362,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever arrives in whatever order: what is awaited is the lowest that has not arrived, the blocks are
-        /// the maximal runs beyond it, and the first one holds what arrived last.
+        /// Whatever arrives in whatever order: what is awaited is the lowest that has not arrived,
+        /// the blocks are the maximal runs beyond it, and the first one holds what arrived last.
         #[test]
         fn blocks_are_what_has_arrived_beyond_the_hole(packets in prop::collection::vec(1u64..60, 1..200)) {
             let (mut arrivals, mut set) = (Arrivals::new(1), BTreeSet::new());

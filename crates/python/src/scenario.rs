@@ -112,7 +112,8 @@ impl Scenario {
         listening(py, self.long, move || scenario.canonical_json())
     }
 
-    /// Return the same with buffers in time or BDP as given, so that later changes have the same result.
+    /// Return the same with buffers in time or BDP as given, so that later changes have the same
+    /// result.
     fn portable_json(&self, py: Python<'_>) -> PyResult<String> {
         let scenario = self.inner.clone();
         listening(py, self.long, move || scenario.portable_json())

@@ -1,5 +1,5 @@
-//! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the manual, between
-//! their two marks:
+//! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the
+//! manual, between their two marks:
 //!
 //!     cargo run -p forebay-scenario --example manual -- docs/reference/scenario.md docs/reference/algorithms.md
 

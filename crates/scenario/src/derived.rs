@@ -1,5 +1,5 @@
-//! Values that follow from a whole scenario: draws of replications, the memory estimate, remarks, the schema and the
-//! manual.
+//! Values that follow from a whole scenario: draws of replications, the memory estimate, remarks,
+//! the schema and the manual.
 
 pub(crate) mod edit;
 pub(crate) mod group_text;

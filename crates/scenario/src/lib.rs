@@ -1,14 +1,16 @@
 //! The contract: scenarios, reports and engines.
 //!
-//! A [`Scenario`] is read from TOML or JSON and is valid by construction. An [`Engine`] answers it with a [`Report`]. A
-//! [`ClosedForm`] model also says whether its assumptions hold and which buffer it asks for. The life of a scenario:
+//! A [`Scenario`] is read from TOML or JSON and is valid by construction. An [`Engine`] answers it
+//! with a [`Report`]. A [`ClosedForm`] model also says whether its assumptions hold and which
+//! buffer it asks for. The life of a scenario:
 //!
-//! 1. `text` reads a file into a tree whose nodes remember their lines, applies [`Override`]s, and reads tables by the
-//!    declarations of their keys.
-//! 2. `model` declares the tables. [`Scenario::parse`] reads them in order: links, flow groups, then what depends on
-//!    both, such as buffers in multiples of the bandwidth-delay product.
+//! 1. `text` reads a file into a tree whose nodes remember their lines, applies [`Override`]s, and
+//!    reads tables by the declarations of their keys.
+//! 2. `model` declares the tables. [`Scenario::parse`] reads them in order: links, flow groups,
+//!    then what depends on both, such as buffers in multiples of the bandwidth-delay product.
 //! 3. `answer` has the traits of engines and models, reports and warnings.
-//! 4. `derived` has what follows from a whole scenario: draws of replications, the memory estimate, the schema.
+//! 4. `derived` has what follows from a whole scenario: draws of replications, the memory estimate,
+//!    the schema.
 //!
 //! Each layer imports only those before it. A scenario and its canonical JSON read back as equal.
 

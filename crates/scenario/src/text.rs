@@ -1,5 +1,5 @@
-//! Scenario files as text: the tree of a file, the position of a reader in it, and the forms and tables of keys.
-//! Nothing here knows a key of a scenario.
+//! Scenario files as text: the tree of a file, the position of a reader in it, and the forms and
+//! tables of keys. Nothing here knows a key of a scenario.
 
 pub(crate) mod cursor;
 pub(crate) mod dimension;

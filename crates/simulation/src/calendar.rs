@@ -2,8 +2,8 @@
 //!
 //! Deliveries whose delay is one constant per lane arrive in the order they are pushed, so a lane
 //! is a ring and only its head competes. Many lanes would make the merge the cost: then deliveries
-//! go into a wheel of time buckets. Timers and other rare events sit in a heap. The order is that of (time, tag)
-//! whatever the structure: it never depends on the order of insertion.
+//! go into a wheel of time buckets. Timers and other rare events sit in a heap. The order is that
+//! of (time, tag) whatever the structure: it never depends on the order of insertion.
 
 pub(crate) mod event;
 mod lanes;
@@ -230,7 +230,8 @@ mod tests {
                 expected.push(Reverse(event));
                 if pop {
                     let next = calendar.next_time();
-                    // Up to an instant before all that is to come nothing does, and nothing is lost.
+                    // Up to an instant before all that is to come nothing does, and nothing is
+                    // lost.
                     let before = calendar.pop_before(next, |_| {});
                     prop_assert!(before.time >= next);
                     let event = calendar.pop();

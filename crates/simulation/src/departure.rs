@@ -28,8 +28,8 @@ pub(crate) struct Loss {
 
 impl Loss {
     /// A packet is lost: the one place where that is counted. Losses are those of packets that
-    /// arrived since the warm-up, so that no more are lost than arrived. Says whether a new congestion event hits the
-    /// flow.
+    /// arrived since the warm-up, so that no more are lost than arrived. Says whether a new
+    /// congestion event hits the flow.
     pub(crate) fn count<E: Ends>(self, flows: &mut Flows<E>, recorder: &mut Recorder<'_>) -> bool {
         let Self {
             counts, at_target, ..

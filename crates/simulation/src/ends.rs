@@ -10,7 +10,8 @@ use forebay_units::Time;
 
 /// Both ends of one connection: a sender and its receiver.
 pub trait Ends: Debug {
-    /// Bytes of the data packet with these low bits of its number, `full` being those of a full one.
+    /// Bytes of the data packet with these low bits of its number, `full` being those of a full
+    /// one.
     fn size(&self, number: u32, full: u32) -> u32;
 
     /// Bytes of the acknowledgment with this number, `full` being what the flow says of them.

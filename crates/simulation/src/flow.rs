@@ -413,9 +413,9 @@ impl<E: Ends> Flow<E> {
         self.ends.size(number, self.transit.packet_bytes)
     }
 
-    /// Its packet with these low bits of its number comes to its access link, whence it goes on to the
-    /// first link or, where no place is left, nowhere; nothing happens where it has none. `me` is its
-    /// own number.
+    /// Its packet with these low bits of its number comes to its access link, whence it goes on to
+    /// the first link or, where no place is left, nowhere; nothing happens where it has none. `me`
+    /// is its own number.
     pub fn enter_access(
         &mut self,
         me: ResponsiveId,

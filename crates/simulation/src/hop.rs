@@ -18,7 +18,8 @@ pub struct Hop {
     pub link: LinkId,
     /// Lane of the packets that go on from here to the next hop.
     pub lane: LaneId,
-    /// The latest arrival there after a departure; at the last link the latest one at the hosts beyond their delay.
+    /// The latest arrival there after a departure; at the last link the latest one at the hosts
+    /// beyond their delay.
     pub latest: Time,
     /// Whether the receiver is behind this link.
     pub last: bool,
@@ -72,8 +73,8 @@ impl Hop {
         calendar.push_delivery(leg.lane, event);
     }
 
-    /// The latest arrival of a packet at the next hop or as an acknowledgment at the sender, after its departure.
-    /// Acknowledgments and background packets do not vary after their last link.
+    /// The latest arrival of a packet at the next hop or as an acknowledgment at the sender, after
+    /// its departure. Acknowledgments and background packets do not vary after their last link.
     pub(crate) fn latest_after(self, packet: InFlight, transit: &Transit) -> Option<Time> {
         let varies = !self.last || matches!(packet.flow, FlowId::Responsive(_));
         varies.then(|| self.leg(packet, transit).latest)

@@ -14,8 +14,8 @@ use crate::traffic::Traffic;
 use crate::traffic::delivery_lanes::{DeliveryLanes, Way, way};
 use crate::traffic::hosts::Hosts;
 
-/// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all that
-/// send which lane is theirs.
+/// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all
+/// that send which lane is theirs.
 pub(crate) fn calendar<'a, H: Hosts<'a>>(
     scenario: &Scenario,
     network: &mut Network,

@@ -85,8 +85,8 @@ impl Link {
         let steps = spec.realized(setup.seed, setup.number, end);
         let mut random = Stream::new(setup.seed, setup.number as u64, Purpose::Discipline);
         let packet = setup.scenario.packet_bytes().max(1.0);
-        // The rate at which bytes leave as they are counted in the queue, without framing; a shaper sends no
-        // faster for long than its own, whatever the line behind it does.
+        // The rate at which bytes leave as they are counted in the queue, without framing; a shaper
+        // sends no faster for long than its own, whatever the line behind it does.
         let share = packet / (packet + f64::from(overhead));
         let counted = |rate: Rate| {
             let rate = spec.shaper.map_or(rate, |shaper| rate.min(shaper.rate));
@@ -130,7 +130,8 @@ impl Link {
                 Self::DropTail(FifoLink::new(transmitter, spec.buffer, uniform))
             }
             (Discipline::AtArrival(admission), Departures::Folded) => {
-                // A discipline asks for each packet what waits: at a rate that changes records tell it sooner.
+                // A discipline asks for each packet what waits: at a rate that changes records tell
+                // it sooner.
                 let uniform = uniform.filter(|_| !spec.changes());
                 let fifo = FifoLink::new(transmitter, spec.buffer, uniform);
                 Self::Gated(Box::new(GatedLink::new(fifo, admission, port)))
@@ -273,7 +274,7 @@ impl Link {
         }
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         match self {
             Self::DropTail(link) => link.restart(now),
@@ -312,7 +313,8 @@ fn classes(spec: &LinkSpec, setup: &LinkSetup<'_>, setting: &Setting) -> Option<
     Some(all.for_groups(of_groups.collect()))
 }
 
-/// Whether packets that leave a link one after the other arrive one after the other, after a constant delay.
+/// Whether packets that leave a link one after the other arrive one after the other, after a
+/// constant delay.
 pub fn in_turn(link: &LinkSpec) -> bool {
     link.opportunities().is_none() && link.delays.is_none()
 }

@@ -42,8 +42,8 @@ pub struct Network {
     /// Policer before each link, if it has one.
     policers: Vec<Option<Policer>>,
     memories: Memories,
-    /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want of
-    /// memory.
+    /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want
+    /// of memory.
     has_admission: bool,
     /// Variation of the arrivals after each link.
     pub(crate) timings: Vec<HostTiming>,
@@ -361,7 +361,8 @@ impl Network {
         }
     }
 
-    /// Packets that have left a link whose discipline holds what waits are soon to arrive elsewhere.
+    /// Packets that have left a link whose discipline holds what waits are soon to arrive
+    /// elsewhere.
     #[inline]
     pub(crate) fn depart<E: Ends>(
         &mut self,
@@ -451,7 +452,8 @@ impl Network {
         }
     }
 
-    /// A packet is lost in front of its link: it has not arrived there, and no queue has dropped it.
+    /// A packet is lost in front of its link: it has not arrived there, and no queue has dropped
+    /// it.
     fn police<E: Ends>(
         &self,
         offered: &Offered,
@@ -472,7 +474,7 @@ impl Network {
 
     // --- By the clock ---
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn finish_warmup(&mut self, now: Time) {
         for link in &mut self.links {
             link.restart(now);
@@ -510,9 +512,9 @@ impl Network {
     }
 }
 
-/// A packet that is offered at this one of all hops, whose link that is. Like the structures below it
-/// exists for calls: what is passed in memory is put together where a rare call needs it, and nearly all
-/// packets pass in registers.
+/// A packet that is offered at this one of all hops, whose link that is. Like the structures below
+/// it exists for calls: what is passed in memory is put together where a rare call needs it, and
+/// nearly all packets pass in registers.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
     packet: Packet,

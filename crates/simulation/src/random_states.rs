@@ -1,12 +1,12 @@
-//! The random states that a scenario declares, and their values in each replication without simulating packets:
-//! from the streams that the simulation draws from. A search stratifies its replications by them, and it names
-//! the states that no replication has shown.
+//! The random states that a scenario declares, and their values in each replication without
+//! simulating packets: from the streams that the simulation draws from. A search stratifies its
+//! replications by them, and it names the states that no replication has shown.
 //!
 //! 1. [`RandomStates::of`] lists the states of a scenario once.
 //! 2. [`RandomStates::values`] gives the values in one replication.
 //!
-//! A value never depends on a buffer. States with more than a thousand expected occurrences in a run are left
-//! out, because they average out within each run.
+//! A value never depends on a buffer. States with more than a thousand expected occurrences in a
+//! run are left out, because they average out within each run.
 
 mod activity;
 mod groups;
@@ -22,8 +22,8 @@ use forebay_scenario::Scenario;
 use state::{Found, Sampler};
 pub use state::{RandomState, StateKind};
 
-/// The random states of a scenario: those of its groups, then those of its links, in the scenario's order, and
-/// the overload of the target link.
+/// The random states of a scenario: those of its groups, then those of its links, in the scenario's
+/// order, and the overload of the target link.
 ///
 /// ```
 /// use forebay_random::Seed;
@@ -77,7 +77,8 @@ impl<'a> RandomStates<'a> {
         &self.list
     }
 
-    /// The values of the sampled states in the replication of this seed, in the order of [`Self::list`].
+    /// The values of the sampled states in the replication of this seed, in the order of
+    /// [`Self::list`].
     pub fn values(&self, seed: Seed) -> Vec<f64> {
         self.samplers.iter().map(|sample| sample(seed)).collect()
     }

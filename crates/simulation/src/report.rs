@@ -418,7 +418,8 @@ fn ratio(part: u64, whole: u64) -> f64 {
     }
 }
 
-/// The fewest losses at the same phase that a report mentions, and their least share: by chance it is a 32nd.
+/// The fewest losses at the same phase that a report mentions, and their least share: by chance it
+/// is a 32nd.
 const FEWEST_IN_PHASE: u64 = 10;
 const LEAST_IN_PHASE: f64 = 0.25;
 
@@ -477,7 +478,8 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
 fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
     let run = scenario.run();
     let rate = scenario.target().most_carried(run.warmup, run.end());
-    // A full link ends one packet more or less in the measured time, and spends what its shaper had saved.
+    // A full link ends one packet more or less in the measured time, and spends what its shaper had
+    // saved.
     let beyond = scenario.packet_bytes() + scenario.target().saved().get() as f64;
     let packet = beyond * 8.0 / scenario.run().measure.as_secs_f64();
     let mut warnings = Vec::new();

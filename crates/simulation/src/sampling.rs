@@ -1,5 +1,5 @@
-//! The random streams of flows and transfers, one for each purpose. Traffic draws from them; another
-//! group changes no draws of a group.
+//! The random streams of flows and transfers, one for each purpose. Traffic draws from them;
+//! another group changes no draws of a group.
 
 use forebay_random::{Purpose, Seed, Stream, StreamKey, key_of};
 use forebay_scenario::FlowGroup;

@@ -125,7 +125,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// Runs to the end, or until it is canceled, and counts the packets that are left there.
     ///
     /// # Panics
-    /// Where a connection's counts contradict each other: every figure of the report would be a lie.
+    /// Where a connection's counts contradict each other: every figure of the report would be a
+    /// lie.
     pub fn run(&mut self, cancel: &Cancel) -> Result<(), Refusal> {
         self.advance(cancel)?;
         self.finish()
@@ -146,7 +147,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     ///
     /// # Panics
     /// In tests, where an event is of the past.
-    // In its caller's frame the simulation would have no register of its own: 1 % of all instructions.
+    // In its caller's frame the simulation would have no register of its own: 1 % of all
+    // instructions.
     #[inline(never)]
     pub fn advance_to(&mut self, end: Time, cancel: &Cancel) -> Result<(), Refusal> {
         let mut before = Time::ZERO;
@@ -290,7 +292,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         self.network.catch_up(now, flows, &mut self.timeline);
     }
 
-    /// Counting starts anew.
+    /// Counting restarts.
     fn finish_warmup(&mut self, now: Time) {
         self.network.finish_warmup(now);
         self.traffic.hosts.flows_mut().finish_warmup();
@@ -325,7 +327,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// The run ends: what is left is counted.
     ///
     /// # Panics
-    /// Where a connection's counts contradict each other: every figure of the report would be a lie.
+    /// Where a connection's counts contradict each other: every figure of the report would be a
+    /// lie.
     pub fn finish(&mut self) -> Result<(), Refusal> {
         if !self.timeline.recorder.is_warm() {
             self.finish_warmup(self.end);

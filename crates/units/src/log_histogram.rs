@@ -104,8 +104,8 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
             })
     }
 
-    /// The bin that holds the number of a rank, and the share of its numbers up to that rank; `None`
-    /// beyond the last number.
+    /// The bin that holds the number of a rank, and the share of its numbers up to that rank;
+    /// `None` beyond the last number.
     pub fn at_rank(&self, rank: f64) -> Option<(LogBin, f64)> {
         let mut below = 0.0;
         for bin in self.bins() {
@@ -118,8 +118,8 @@ impl<const PRECISION: u32> LogHistogram<PRECISION> {
         None
     }
 
-    /// The quantile for a share of the numbers, interpolated within its bin and between the smallest
-    /// and the largest number; `None` if there are no numbers.
+    /// The quantile for a share of the numbers, interpolated within its bin and between the
+    /// smallest and the largest number; `None` if there are no numbers.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let (bin, part) = self.at_rank(share.clamp(0.0, 1.0) * self.total() as f64)?;
         let number = bin.least as f64 + (bin.most - bin.least) as f64 * part;

@@ -126,7 +126,8 @@ fn a_bandwidth_is_remembered_for_ten_rounds() {
     );
 }
 
-/// `bbr_ack_aggregation_cwnd`: the window holds what acknowledgments that come together leave unsent.
+/// `bbr_ack_aggregation_cwnd`: the window holds what acknowledgments that come together leave
+/// unsent.
 #[test]
 fn the_window_has_room_for_what_is_acknowledged_at_once() {
     let window_of = |together: u64| {
@@ -160,7 +161,8 @@ fn the_window_has_room_for_what_is_acknowledged_at_once() {
     assert!((40.0..=55.0).contains(&more), "{more}");
 }
 
-/// The second packet arrives when 0.4 packets are expected: `bbr_update_ack_aggregation` expects none.
+/// The second packet arrives when 0.4 packets are expected: `bbr_update_ack_aggregation` expects
+/// none.
 #[test]
 fn aggregation_is_counted_in_whole_packets() {
     let (mut bbr, mut window) = start();
@@ -381,7 +383,8 @@ fn in_phase(phase: usize) -> BbrController {
     bbr
 }
 
-/// `bbr_quantization_budget`: three bursts more, an even number of packets, and two more while it probes.
+/// `bbr_quantization_budget`: three bursts more, an even number of packets, and two more while it
+/// probes.
 #[test]
 fn the_window_has_room_for_three_bursts_and_is_even() {
     for rate in [100.0, 5e3, 5e5] {

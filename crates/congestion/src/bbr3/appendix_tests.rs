@@ -1,14 +1,14 @@
 //! The test cases of the draft's appendix A, as tables of what an acknowledgment says and what must
-//! follow. Left out are the cases that need a network (A.12, A.13, A.17), and spurious fast recovery
-//! (A.18), which no sender of this project detects. A.5 is in `tests.rs`.
+//! follow. Left out are the cases that need a network (A.12, A.13, A.17), and spurious fast
+//! recovery (A.18), which no sender of this project detects. A.5 is in `tests.rs`.
 
 use super::*;
 use crate::packet::LostPacket;
 use crate::packet::tests::{sample, window};
 use crate::registration::tests::default_controller;
 
-/// One acknowledgment for the test cases of the draft's appendix A: a path of 1000 packets per second
-/// and 100 ms.
+/// One acknowledgment for the test cases of the draft's appendix A: a path of 1000 packets per
+/// second and 100 ms.
 #[derive(Clone, Copy)]
 pub(super) struct AppendixAck {
     pub(super) rate: f64,
@@ -117,8 +117,8 @@ impl Case {
     }
 }
 
-/// A.1: start-up ends with the third round in a row that grows by less than a quarter over the baseline; growth of a
-/// quarter moves the baseline and starts the count anew.
+/// A.1: start-up ends with the third round in a row that grows by less than a quarter over the
+/// baseline; growth of a quarter moves the baseline and restarts the count.
 #[test]
 fn appendix_a_1_start_up_ends_at_a_plateau() {
     let rounds = [
@@ -272,8 +272,8 @@ fn appendix_a_8_and_9_the_way_down_ends_with_the_headroom_or_the_wait() {
     );
 }
 
-/// A.14: on a path of half a packet three send quanta of two packets are the least, two packets more while probing up
-/// (section 5.6.4), and `ProbeRTT` leaves the four of MinPipeCwnd.
+/// A.14: on a path of half a packet three send quanta of two packets are the least, two packets
+/// more while probing up (section 5.6.4), and `ProbeRTT` leaves the four of MinPipeCwnd.
 #[test]
 fn appendix_a_14_a_few_packets_are_the_least() {
     let told = AppendixAck {
@@ -318,9 +318,9 @@ fn appendix_a_15_the_bound_grows_twice_as_fast_each_round() {
     assert_eq!(slopes, [80.0, 40.0, 20.0, 10.0, 5.0, 2.5, 1.25, 1.0, 1.0]);
 }
 
-/// A.16: a round with losses, which begins with the first of them, lowers the short-term bound to 0.7 of itself, and not
-/// below what was delivered, of which the first round still saw the rate of before. The largest rate of before is
-/// forgotten with the second cycle.
+/// A.16: a round with losses, which begins with the first of them, lowers the short-term bound to
+/// 0.7 of itself, and not below what was delivered, of which the first round still saw the rate of
+/// before. The largest rate of before is forgotten with the second cycle.
 #[test]
 fn appendix_a_16_a_tenth_of_the_bandwidth_is_found() {
     let mut case = Case::in_state(Mode::Cruise);
@@ -462,7 +462,8 @@ fn appendix_a_7_rounds_that_the_application_limits_end_no_probe() {
     }
 }
 
-/// A.11 and section 5.4.1: after a pause the flow sends at the bandwidth and does not drain the queue, which is empty.
+/// A.11 and section 5.4.1: after a pause the flow sends at the bandwidth and does not drain the
+/// queue, which is empty.
 #[test]
 fn appendix_a_11_a_pause_takes_the_place_of_draining() {
     let due = AppendixAck {
@@ -485,8 +486,8 @@ fn appendix_a_11_a_pause_takes_the_place_of_draining() {
     }
 }
 
-/// A.19 and section 5.5.11: what a recovery lowered is restored when it proves spurious, and a flow returns to the state
-/// that its losses ended.
+/// A.19 and section 5.5.11: what a recovery lowered is restored when it proves spurious, and a flow
+/// returns to the state that its losses ended.
 #[test]
 fn appendix_a_19_a_spurious_recovery_is_undone() {
     let lossy = AppendixAck {
@@ -524,7 +525,8 @@ fn appendix_a_19_a_spurious_recovery_is_undone() {
     assert_eq!(case.bbr.bounds.inflight_longterm, f64::INFINITY);
 }
 
-/// A.22: samples that the application limits do not change the bandwidth, and the refilled pipe is probed.
+/// A.22: samples that the application limits do not change the bandwidth, and the refilled pipe is
+/// probed.
 #[test]
 fn appendix_a_22_a_pause_while_refilling_leaves_the_bandwidth() {
     let mut case = Case::in_state(Mode::Refill);

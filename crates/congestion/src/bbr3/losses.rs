@@ -1,5 +1,5 @@
-//! Losses in BBR version 3. They show whether a probe put too much in flight (section 5.5.10.2). The
-//! state before a recovery returns if the recovery was not needed (section 5.5.11).
+//! Losses in BBR version 3. They show whether a probe put too much in flight (section 5.5.10.2).
+//! The state before a recovery returns if the recovery was not needed (section 5.5.11).
 
 use crate::packet::{CongestionEvent, LostPacket, Sample};
 
@@ -90,8 +90,8 @@ impl Bbr3Controller {
         };
     }
 
-    /// `HandleSpuriousLossDetection`. The window returns with the next acknowledgment, which finds the
-    /// recovery over.
+    /// `HandleSpuriousLossDetection`. The window returns with the next acknowledgment, which finds
+    /// the recovery over.
     pub(super) fn undo_recovery(&mut self) {
         self.latest.loss_in_round = false;
         self.plateau.restart(0.0);
@@ -121,7 +121,8 @@ fn is_too_much(lost: f64, in_flight: f64) -> bool {
 fn inflight_at_loss(packet: &LostPacket) -> f64 {
     let (before, lost_before) = (packet.in_flight - 1.0, packet.lost - 1.0);
     let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
-    // The packets before it may have crossed the threshold (Linux: `bbr_inflight_hi_from_lost_skb`).
+    // The packets before it may have crossed the threshold (Linux:
+    // `bbr_inflight_hi_from_lost_skb`).
     before + prefix.max(0.0)
 }
 

@@ -196,7 +196,8 @@ pub(super) struct Cycle {
     /// When it began (`cycle_stamp`).
     pub(super) stamp: Time,
     pub(super) bw_probe_wait: Time,
-    /// Packets acknowledged since the long-term bound grew, how many it takes, and rounds of growth.
+    /// Packets acknowledged since the long-term bound grew, how many it takes, and rounds of
+    /// growth.
     pub(super) bw_probe_up_acks: f64,
     pub(super) probe_up_cnt: f64,
     pub(super) bw_probe_up_rounds: u32,

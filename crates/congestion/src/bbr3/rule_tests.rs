@@ -58,7 +58,8 @@ fn a_spurious_timeout_leaves_the_short_term_bounds_and_the_window() {
     );
 }
 
-/// Section 5.5.10.2: a lost packet of a probe is judged by its own flight, whatever the acknowledged packet says.
+/// Section 5.5.10.2: a lost packet of a probe is judged by its own flight, whatever the
+/// acknowledged packet says.
 #[test]
 fn a_lost_packet_is_judged_by_its_own_flight() {
     for (in_flight, lost, probing, expected, bound) in [
@@ -85,7 +86,8 @@ fn a_lost_packet_is_judged_by_its_own_flight() {
     }
 }
 
-/// Section 5.3.3.4.2: a cautious probe ends when a window of the bound was in flight, and the next one begins at once.
+/// Section 5.3.3.4.2: a cautious probe ends when a window of the bound was in flight, and the next
+/// one begins at once.
 #[test]
 fn a_cautious_probe_ends_at_the_bound() {
     for (in_flight, ends) in [(130.0, true), (129.0, false)] {

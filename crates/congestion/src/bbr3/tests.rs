@@ -298,8 +298,9 @@ fn a_timeout_restarts_from_one_packet_and_the_window_returns() {
     assert!(driven.window.cwnd >= before - 1.0);
 }
 
-/// Sections 5.6.2 and 5.6.4: the pace is a hundredth below the gain times the bandwidth, and falls only once the
-/// pipe is full; the window is the gain times the product, what is acknowledged at once, and room for bursts.
+/// Sections 5.6.2 and 5.6.4: the pace is a hundredth below the gain times the bandwidth, and falls
+/// only once the pipe is full; the window is the gain times the product, what is acknowledged at
+/// once, and room for bursts.
 #[test]
 fn pace_and_window_are_what_the_draft_computes() {
     let mut driven = Driven::new(f64::INFINITY);

@@ -1,9 +1,10 @@
-//! BIC's growth and cut on packets as Linux 2.6 computes them (net/ipv4/tcp_bic.c until 5.6), which ns-2.35's Linux
-//! agents run; the fields have the kernel's names.
+//! BIC's growth and cut on packets as Linux 2.6 computes them (net/ipv4/tcp_bic.c until 5.6), which
+//! ns-2.35's Linux agents run; the fields have the kernel's names.
 //!
-//! Windows and counts are whole numbers. The count of acknowledgments per packet of growth is divided by the ratio of
-//! packets to acknowledgments, which begins at two and, in whole sixteenths, never falls below 31/16 where each packet
-//! is acknowledged. Linux 5.7 counts packets instead.
+//! Windows and counts are whole numbers. The count of acknowledgments per packet of growth is
+//! divided by the ratio of packets to acknowledgments, which begins at two and, in whole
+//! sixteenths, never falls below 31/16 where each packet is acknowledged. Linux 5.7 counts packets
+//! instead.
 
 use forebay_units::Time;
 
@@ -211,8 +212,9 @@ mod tests {
         assert_eq!((at.cwnd, bic.ratio.sixteenths), (510.0, 31));
     }
 
-    /// After the ratio has settled, a window of 200 packets far from its last maximum grows by 16 packets for 200
-    /// acknowledgments in theory: by one for 200/16 x 16/31 = 6 and one, or for 200/16 x 16/79 = 2 and one.
+    /// After the ratio has settled, a window of 200 packets far from its last maximum grows by 16
+    /// packets for 200 acknowledgments in theory: by one for 200/16 x 16/31 = 6 and one, or for
+    /// 200/16 x 16/79 = 2 and one.
     #[test]
     fn the_ratio_of_packets_to_acknowledgments_divides_the_count() {
         for (each, ratio, count) in [(1, 31, 6), (5, 80, 2)] {

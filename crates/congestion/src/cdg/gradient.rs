@@ -1,12 +1,13 @@
-//! Delay gradients of CDG: how much the smallest and the largest round-trip time of a round grow, and
-//! their sums over the last rounds. Times are whole microseconds, as in Linux.
+//! Delay gradients of CDG: how much the smallest and the largest round-trip time of a round grow,
+//! and their sums over the last rounds. Times are whole microseconds, as in Linux.
 
 use crate::packet::Sample;
 
 /// A sum that falls by this number of microseconds shows that a backoff had an effect.
 const EFFECT: i64 = -32;
 
-/// Granularity of the sums if losses are tolerated, microseconds: less than half of it counts as zero.
+/// Granularity of the sums if losses are tolerated, microseconds: less than half of it counts as
+/// zero.
 const COARSE: i64 = 64;
 
 /// Acknowledgments of single packets that may be delayed, at most (`delack`).
@@ -29,8 +30,8 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Takes in an acknowledgment. One of a single packet after one of several was delayed: it counts
-    /// for the minimum only.
+    /// Takes in an acknowledgment. One of a single packet after one of several was delayed: it
+    /// counts for the minimum only.
     pub(super) fn update(&mut self, sample: &Sample) {
         let acked = sample.acknowledged.saturating_sub(self.acknowledged);
         self.acknowledged = sample.acknowledged;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::*;
 use crate::packet::tests::{sample, window};
 
-/// A link of one packet per millisecond behind 40 ms of propagation, without losses; acknowledgments
-/// come up to `noise` milliseconds later, by chance.
+/// A link of one packet per millisecond behind 40 ms of propagation, without losses;
+/// acknowledgments come up to `noise` milliseconds later, by chance.
 struct Link {
     cdg: CdgController,
     window: Window,
@@ -69,8 +69,8 @@ impl Link {
     }
 }
 
-/// Utilization by the law alone, round trip by round trip, of a link that holds 40 packets: the queue grows by one packet
-/// per round trip, and the gradients of reductions do not count.
+/// Utilization by the law alone, round trip by round trip, of a link that holds 40 packets: the
+/// queue grows by one packet per round trip, and the gradients of reductions do not count.
 fn by_rounds(rounds: usize) -> f64 {
     const PRODUCT: f64 = 40.0;
     let mut random = crate::registration::tests::stream(1).stream();
@@ -105,9 +105,10 @@ fn by_rounds(rounds: usize) -> f64 {
     packets / time
 }
 
-/// The default leaves a seventh of an empty link unused. Gradients of eight rounds stay positive after a backoff, because
-/// its own gradient does not count: further backoffs follow at once. With the gradient of one round the queue of a
-/// backoff is so long that 0.7071 of the window fills the link.
+/// The default leaves a seventh of an empty link unused. Gradients of eight rounds stay positive
+/// after a backoff, because its own gradient does not count: further backoffs follow at once. With
+/// the gradient of one round the queue of a backoff is so long that 0.7071 of the window fills the
+/// link.
 #[test]
 fn a_flow_alone_uses_the_link_as_the_law_says() {
     for rounds in [1, 2, 8] {

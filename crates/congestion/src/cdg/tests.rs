@@ -57,8 +57,8 @@ impl Driven {
     }
 }
 
-/// The paper's equation (4) with G = 3 ms and a window of 8: a backoff has the probability 1 - exp(-g/G), where g is the
-/// mean gradient. 1000/(3 · 8) is 41.7; the module has 42.
+/// The paper's equation (4) with G = 3 ms and a window of 8: a backoff has the probability 1 -
+/// exp(-g/G), where g is the mean gradient. 1000/(3 · 8) is 41.7; the module has 42.
 #[test]
 fn the_backoff_probability_is_that_of_the_paper() {
     let mut cdg = with(&[("use_ineff", Value::Number(0.0))]);

@@ -40,8 +40,8 @@ impl Curve {
         }
     }
 
-    /// Packets acknowledged per packet of growth to be, from this window, at this [`clock`] since the
-    /// epoch began.
+    /// Packets acknowledged per packet of growth to be, from this window, at this [`clock`] since
+    /// the epoch began.
     pub(super) fn count(&self, cwnd: u64, time: u64) -> u64 {
         let offset = u128::from(time.abs_diff(self.k));
         let cube = u128::from(self.scale) * offset * offset * offset;

@@ -2,10 +2,11 @@
 //! which ns-2.35's Linux agents run; the fields have the kernel's names.
 //!
 //! It differs from the kernel's of today in this: the count of packets per packet of growth is
-//! divided by what it takes for the ratio of packets to acknowledgments, which begins at two and, in
-//! whole sixteenths, never falls below 31/16 where each packet is acknowledged; past the inflection
-//! the window grows by 16 packets per 100 ms at most; after the start and a timeout a packet for 50
-//! acknowledgments; and the acknowledgment with which the window grows is not counted.
+//! divided by what it takes for the ratio of packets to acknowledgments, which begins at two and,
+//! in whole sixteenths, never falls below 31/16 where each packet is acknowledged; past the
+//! inflection the window grows by 16 packets per 100 ms at most; after the start and a timeout a
+//! packet for 50 acknowledgments; and the acknowledgment with which the window grows is not
+//! counted.
 
 use forebay_units::Time;
 
@@ -22,7 +23,8 @@ const MAX_INCREMENT: u64 = 16;
 /// Growth before any loss: a packet for each 50 acknowledged.
 const COUNT_BEFORE_LOSS: u64 = 50;
 
-/// Ticks of the clock per second, as ns-2.35 compiles the kernel's files (tcp/linux/ns-linux-util.h: `HZ`).
+/// Ticks of the clock per second, as ns-2.35 compiles the kernel's files
+/// (tcp/linux/ns-linux-util.h: `HZ`).
 const HZ: u64 = 1000;
 
 /// Whole ticks.
@@ -30,8 +32,8 @@ fn jiffies(time: Time) -> u64 {
     time.as_picos() / (1_000_000_000_000 / HZ)
 }
 
-/// The jiffy at which the packet with this round-trip time left. ns-2.35 rounds it to the next one, and rounds down that
-/// of the acknowledgment (tcp-linux.cc: `rcv_tsecr`, `tcp_time_stamp`).
+/// The jiffy at which the packet with this round-trip time left. ns-2.35 rounds it to the next one,
+/// and rounds down that of the acknowledgment (tcp-linux.cc: `rcv_tsecr`, `tcp_time_stamp`).
 fn sent_at(now: Time, rtt: f64) -> u64 {
     ((now.as_secs_f64() - rtt) * HZ as f64).round().max(0.0) as u64
 }
@@ -253,8 +255,8 @@ mod tests {
         }
     }
 
-    /// A round trip of 60.35 ms from 0.6 to 60.95 counts from 1 to 60: 59 jiffies. From 0.2 and 0.45 it counts from 0 to 60,
-    /// and from 0.7 from 1 to 61.
+    /// A round trip of 60.35 ms from 0.6 to 60.95 counts from 1 to 60: 59 jiffies. From 0.2 and
+    /// 0.45 it counts from 0 to 60, and from 0.7 from 1 to 61.
     #[test]
     fn jiffies_of_packets_are_rounded_and_those_of_acknowledgments_rounded_down() {
         for (sent_ms, expected) in [(1000.2, 60), (1000.7, 60), (1000.6, 59), (1000.45, 60)] {
@@ -271,8 +273,8 @@ mod tests {
         assert_eq!((at.cwnd, cubic.ratio.sixteenths), (510.0, 31));
     }
 
-    /// The target of the cubic counts as if every other packet were acknowledged: the window is at it
-    /// in half of the acknowledgments.
+    /// The target of the cubic counts as if every other packet were acknowledged: the window is at
+    /// it in half of the acknowledgments.
     #[test]
     fn the_ratio_of_acknowledgments_doubles_the_growth() {
         let (mut cubic, mut at, mut now) = (cubic(), window(200.0, 100.0), 0.0);

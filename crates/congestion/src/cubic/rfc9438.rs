@@ -1,4 +1,5 @@
-//! CUBIC's growth and cut on packets as in RFC 9438; the fields have the names of its section 4.1.2.
+//! CUBIC's growth and cut on packets as in RFC 9438; the fields have the names of its section
+//! 4.1.2.
 
 use forebay_units::Time;
 
@@ -144,8 +145,8 @@ mod tests {
     use super::*;
     use crate::packet::tests::window;
 
-    /// Equation 2, without the friendly region, which is faster on so short a path.
-    /// RFC 9438 section 4.3: once W_est has reached the window before the cut (not only passed it), it grows
+    /// Equation 2, without the friendly region, which is faster on so short a path. RFC 9438
+    /// section 4.3: once W_est has reached the window before the cut (not only passed it), it grows
     /// by a whole packet in a round trip.
     #[test]
     fn the_estimate_of_reno_grows_by_one_from_the_window_before_the_cut_on() {
@@ -241,7 +242,8 @@ mod tests {
         assert!((added(CongestionEvent::Loss, 700.0, 100.0, 0.1) - 350.0).abs() < 1e-6);
     }
 
-    /// Section 4.8: after a timeout K is 0 and the window it began with the origin, not the old peak.
+    /// Section 4.8: after a timeout K is 0 and the window it began with the origin, not the old
+    /// peak.
     #[test]
     fn after_a_timeout_the_cubic_starts_at_the_window_of_then() {
         let grown = added(CongestionEvent::Timeout, 700.0, 3.0, 0.5);

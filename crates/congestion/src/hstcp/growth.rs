@@ -25,9 +25,10 @@ impl HstcpGrowth {
         }
     }
 
-    /// a(w), recomputed once the window has moved by more than one part in 500 (an error of a(w)
-    /// of at most 0.2 %). Parameters far from the RFC's may ask for any increase: a window that grows by
-    /// more than is acknowledged outruns every link (RFC 5681 section 3.1 bounds slow start by that).
+    /// a(w), recomputed once the window has moved by more than one part in 500 (an error of a(w) of
+    /// at most 0.2 %). Parameters far from the RFC's may ask for any increase: a window that grows
+    /// by more than is acknowledged outruns every link (RFC 5681 section 3.1 bounds slow start by
+    /// that).
     #[inline]
     fn a(&mut self, w: f64) -> f64 {
         if (w - self.a_at).abs() * 500.0 > self.a_at {

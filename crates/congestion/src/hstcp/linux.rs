@@ -106,15 +106,16 @@ mod tests {
         }
     }
 
-    /// RFC 3649 appendix B says how its table came about: from a window of 38 on, a row wherever the
-    /// increase has grown by more than one since the row before.
+    /// RFC 3649 appendix B says how its table came about: from a window of 38 on, a row wherever
+    /// the increase has grown by more than one since the row before.
     #[test]
     fn the_table_is_what_the_rfcs_program_prints() {
         let functions = HstcpResponse::default();
         let (mut increase, mut rows) = (1.0, vec![38]);
         for window in 38..=89_053 {
             let w = f64::from(window);
-            // a(w) of section 5 as the program writes it: W ** 2 * 2 * b / ((2 - b) * W ** 1.2 * 12.8).
+            // a(w) of section 5 as the program writes it: W ** 2 * 2 * b / ((2 - b) * W ** 1.2 *
+            // 12.8).
             let b = -0.4 * libm::log(w / 38.0) / libm::log(83_000.0 / 38.0) + 0.5;
             let a = w * w * 2.0 * b / ((2.0 - b) * libm::pow(w, 1.2) * 12.8);
             if a > increase + 1.0 {

@@ -1,5 +1,5 @@
-//! H-TCP's growth and cut on packets as published (Leith and Shorten 2004; draft-leith-tcp-htcp-06),
-//! whose names the fields have.
+//! H-TCP's growth and cut on packets as published (Leith and Shorten 2004;
+//! draft-leith-tcp-htcp-06), whose names the fields have.
 
 use forebay_units::Time;
 

@@ -75,7 +75,8 @@ pub struct LinuxHtcp {
     /// When the last congestion ended, or the first packet was acknowledged.
     last_cong: Option<u64>,
     throughput: Throughput,
-    /// State of loss recovery before this acknowledgment, and the packets that were acknowledged until then.
+    /// State of loss recovery before this acknowledgment, and the packets that were acknowledged
+    /// until then.
     state: LossState,
     acknowledged: u64,
 }
@@ -226,7 +227,7 @@ impl WindowGrowth for LinuxHtcp {
         window.cut(kept as f64, event);
     }
 
-    /// `htcp_state`: the end of a recovery starts the clock anew.
+    /// `htcp_state`: the end of a recovery restarts the clock.
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
         let now = jiffies(sample.now);
         let acked = sample.acknowledged.saturating_sub(self.acknowledged);
@@ -365,8 +366,8 @@ mod tests {
         assert_eq!(htcp.max_rtt, 89);
     }
 
-    /// The increase three seconds after a cut: 1 + 10 x 2 + 2^2 / 4 = 22 whole packets, times eighths
-    /// over 0.8 s / RTT in whole eighths, rounded down.
+    /// The increase three seconds after a cut: 1 + 10 x 2 + 2^2 / 4 = 22 whole packets, times
+    /// eighths over 0.8 s / RTT in whole eighths, rounded down.
     #[test]
     fn the_increase_is_scaled_by_the_round_trip_in_whole_packets() {
         for (rtt, alpha) in [

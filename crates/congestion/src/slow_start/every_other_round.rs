@@ -1,12 +1,14 @@
-//! Slow start of TCP Vegas (Brakmo and Peterson 1995 section 3.3): the window doubles in every other round trip and
-//! stays in between, so that a round trip of a constant window shows whether packets queue.
+//! Slow start of TCP Vegas (Brakmo and Peterson 1995 section 3.3): the window doubles in every
+//! other round trip and stays in between, so that a round trip of a constant window shows whether
+//! packets queue.
 
 use crate::classic::SlowStart;
 use crate::packet::{Capabilities, Path, Sample, Window};
 
 /// Rounds that alternate: in one the window may grow, in the next one it stays.
 ///
-/// A round ends with the acknowledgment of the first packet that was sent in it, the paper's distinguished segment.
+/// A round ends with the acknowledgment of the first packet that was sent in it, the paper's
+/// distinguished segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlternateRounds {
     /// The packet whose acknowledgment ends the round.
@@ -81,7 +83,8 @@ mod tests {
         }
         let doubled = [20.0, 20.0, 40.0, 40.0, 80.0, 80.0];
         for (size, expected) in sizes.iter().zip(doubled) {
-            // The acknowledgment that begins a round still counts in the one that it ends: a packet more.
+            // The acknowledgment that begins a round still counts in the one that it ends: a packet
+            // more.
             assert!((size / expected - 1.0).abs() <= 0.051, "{sizes:?}");
         }
     }

@@ -143,7 +143,8 @@ const ACK_DELTA: f64 = 2e-3;
 const DELAY_MIN: f64 = 4e-3;
 const DELAY_MAX: f64 = 16e-3;
 
-/// Bursts of the largest size, and the longest time allowed for them, seconds (`hystart_ack_delay`).
+/// Bursts of the largest size, and the longest time allowed for them, seconds
+/// (`hystart_ack_delay`).
 const BURSTS: f64 = 4.0;
 const LONGEST_BURSTS: f64 = 1e-3;
 
@@ -224,9 +225,10 @@ mod tests {
         assert_eq!(slow_start(&little, 5e-4, 20).ssthresh, f64::INFINITY);
     }
 
-    /// `bictcp_hystart_update` (6.x): a train is long from half of min_rtt + hystart_ack_delay on, which is
-    /// the time of four largest bursts at the pace of slow start, a millisecond at most (sk_pacing_rate is
-    /// twice the window in a round trip, and half of that where nothing is paced).
+    /// `bictcp_hystart_update` (6.x): a train is long from half of min_rtt + hystart_ack_delay on,
+    /// which is the time of four largest bursts at the pace of slow start, a millisecond at most
+    /// (sk_pacing_rate is twice the window in a round trip, and half of that where nothing is
+    /// paced).
     #[test]
     fn a_train_is_long_from_half_of_the_round_trip_and_four_bursts_on() {
         let clock = MicrosecondClock::default();

@@ -1,7 +1,7 @@
-//! The clock of HyStart in Linux up to 5.5 (net/ipv4/tcp_cubic.c: `bictcp_acked`, `hystart_update`),
-//! which counts whole milliseconds (`bictcp_clock`), and round-trip times in eighths of one. On a
-//! path of less than 2 ms half a round trip is no millisecond, so that a train of acknowledgments ends
-//! slow start as soon as the clock ticks within it.
+//! The clock of HyStart in Linux up to 5.5 (net/ipv4/tcp_cubic.c: `bictcp_acked`,
+//! `hystart_update`), which counts whole milliseconds (`bictcp_clock`), and round-trip times in
+//! eighths of one. On a path of less than 2 ms half a round trip is no millisecond, so that a train
+//! of acknowledgments ends slow start as soon as the clock ticks within it.
 
 use forebay_units::Time;
 

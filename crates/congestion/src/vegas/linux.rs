@@ -1,9 +1,10 @@
-//! Vegas as in Linux 5.2 (net/ipv4/tcp_vegas.c): slow start doubles in every round trip, a round goes by its smallest
-//! round-trip time, and the window falls to what that allows when slow start ends.
+//! Vegas as in Linux 5.2 (net/ipv4/tcp_vegas.c): slow start doubles in every round trip, a round
+//! goes by its smallest round-trip time, and the window falls to what that allows when slow start
+//! ends.
 //!
-//! The smallest round-trip time is of a packet that left with the window of a round trip before. So the window
-//! overshoots while it doubles, and the queue that remains goes away by one packet per round trip. The
-//! acknowledgment that ends slow start has added its packets before.
+//! The smallest round-trip time is of a packet that left with the window of a round trip before. So
+//! the window overshoots while it doubles, and the queue that remains goes away by one packet per
+//! round trip. The acknowledgment that ends slow start has added its packets before.
 
 use forebay_units::Time;
 

@@ -1,8 +1,9 @@
-//! Vegas as in Linux 2.6.22 (net/ipv4/tcp_vegas.c), which ns-2.35's Linux agents run; the fields have the kernel's names.
+//! Vegas as in Linux 2.6.22 (net/ipv4/tcp_vegas.c), which ns-2.35's Linux agents run; the fields
+//! have the kernel's names.
 //!
-//! It differs from the kernel's since 2.6.25 in this: the queue is counted by the packets that were sent in the round
-//! before and in halves of a packet, slow start ends with a threshold of two packets, and the window moves by a packet
-//! from what it was a round before.
+//! It differs from the kernel's since 2.6.25 in this: the queue is counted by the packets that were
+//! sent in the round before and in halves of a packet, slow start ends with a threshold of two
+//! packets, and the window moves by a packet from what it was a round before.
 
 use forebay_units::Time;
 
@@ -32,7 +33,8 @@ pub struct Linux26Vegas {
     /// Window at the beginning of this round.
     beg_snd_cwnd: u64,
     doing_vegas_now: bool,
-    /// Packets acknowledged since Reno or a congestion used them (`bytes_acked`), and below which all are.
+    /// Packets acknowledged since Reno or a congestion used them (`bytes_acked`), and below which
+    /// all are.
     acked: u64,
     snd_una: u64,
 }
@@ -57,8 +59,8 @@ impl Linux26Vegas {
         }
     }
 
-    /// `tcp_vegas_cong_avoid` at the end of a round with enough samples, in which `old_wnd` packets were sent and
-    /// whose window had been `old_cwnd`.
+    /// `tcp_vegas_cong_avoid` at the end of a round with enough samples, in which `old_wnd` packets
+    /// were sent and whose window had been `old_cwnd`.
     fn judge(&self, window: &mut Window, old_wnd: u64, old_cwnd: u64) {
         let target = (2 * old_wnd * self.base_rtt) / self.min_rtt;
         let diff = 2 * old_wnd - target.min(2 * old_wnd);
@@ -172,7 +174,8 @@ mod tests {
         at
     }
 
-    /// The queue is counted in halves of a packet, rounded up, by the measured round trip: 50 (1 - 100 ms/rtt).
+    /// The queue is counted in halves of a packet, rounded up, by the measured round trip: 50 (1 -
+    /// 100 ms/rtt).
     #[test]
     fn the_window_stays_between_one_and_a_half_and_four_packets() {
         for (rtt, expected) in [
@@ -203,8 +206,8 @@ mod tests {
         assert_eq!((at.cwnd, at.ssthresh), (60.0, f64::INFINITY));
     }
 
-    /// The packets of the round before and the window at its beginning count; after a recovery the round before began
-    /// when it did, and a window at its threshold grows by one.
+    /// The packets of the round before and the window at its beginning count; after a recovery the
+    /// round before began when it did, and a window at its threshold grows by one.
     #[test]
     fn rounds_go_by_what_was_sent_in_the_one_before() {
         let mut vegas = Linux26Vegas::new(Thresholds::default());
@@ -222,7 +225,8 @@ mod tests {
             (vegas.beg_snd_una, vegas.beg_snd_nxt, vegas.beg_snd_cwnd),
             (51, 101, 50)
         );
-        // The round before had no window at its beginning, so that this one fell; now it goes by 50.
+        // The round before had no window at its beginning, so that this one fell; now it goes by
+        // 50.
         assert_eq!(at.cwnd, 49.0);
         acknowledge(&mut vegas, &mut at, 102, 151);
         assert_eq!(at.cwnd, 50.0);
@@ -231,7 +235,8 @@ mod tests {
         assert_eq!(at.cwnd, 51.0);
     }
 
-    /// Two samples in a round: a window of packets acknowledged since the last use of them gives one more.
+    /// Two samples in a round: a window of packets acknowledged since the last use of them gives
+    /// one more.
     #[test]
     fn rounds_with_two_samples_grow_as_reno_by_bytes() {
         let mut vegas = Linux26Vegas::new(Thresholds::default());

@@ -1,10 +1,11 @@
-//! Westwood+ as in Linux (net/ipv4/tcp_westwood.c of 2.6.22 and later): Reno's growth and half of the window while a
-//! loss is repaired; when the repair is complete, window and threshold are what the bandwidth and the smallest
-//! round-trip time hold.
+//! Westwood+ as in Linux (net/ipv4/tcp_westwood.c of 2.6.22 and later): Reno's growth and half of
+//! the window while a loss is repaired; when the repair is complete, window and threshold are what
+//! the bandwidth and the smallest round-trip time hold.
 //!
-//! The bandwidth goes through two low-pass filters, which begin at the first sample. Times are exact here, in the
-//! kernel whole ticks. After a timeout the threshold is that product, too, and the smallest round-trip time is
-//! measured again. Linux 3.10 and later do so (`CA_EVENT_LOSS`). Older versions did if F-RTO examined the timeout.
+//! The bandwidth goes through two low-pass filters, which begin at the first sample. Times are
+//! exact here, in the kernel whole ticks. After a timeout the threshold is that product, too, and
+//! the smallest round-trip time is measured again. Linux 3.10 and later do so (`CA_EVENT_LOSS`).
+//! Older versions did if F-RTO examined the timeout.
 
 use forebay_units::Time;
 
@@ -101,8 +102,8 @@ impl WindowGrowth for LinuxWestwood {
         self.reno.on_ack(window, ack, path);
     }
 
-    /// `tcp_reno_ssthresh` where a repair begins; the product for marks, whose reduction completes at once here, and
-    /// for timeouts.
+    /// `tcp_reno_ssthresh` where a repair begins; the product for marks, whose reduction completes
+    /// at once here, and for timeouts.
     fn on_congestion_event(
         &mut self,
         window: &mut Window,
@@ -191,7 +192,8 @@ mod tests {
         assert_eq!(at.cwnd, at.ssthresh);
     }
 
-    /// 7/8 and 1/8 in each filter: of a step, 1/64 after one sample and 1/64 x (1 + 2 x 7/8) after two.
+    /// 7/8 and 1/8 in each filter: of a step, 1/64 after one sample and 1/64 x (1 + 2 x 7/8) after
+    /// two.
     #[test]
     fn two_filters_follow_a_step() {
         let mut westwood = LinuxWestwood::default();

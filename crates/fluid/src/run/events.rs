@@ -1,5 +1,5 @@
-//! Scheduled events of a run: cuts, ends of congestion events, redrawn backgrounds, the start of the
-//! measurement, and changes of capacities.
+//! Scheduled events of a run: cuts, ends of congestion events, redrawn backgrounds, the start of
+//! the measurement, and changes of capacities.
 
 use super::{Run, next_change};
 use crate::schedule::{Cause, Occurrence};

@@ -1,6 +1,7 @@
 //! A run of a model with any method, in these parts:
 //!
-//! 1. `mod` (this file): the state, its beginning, and the loop that lets an [`Integrator`] advance it.
+//! 1. `mod` (this file): the state, its beginning, and the loop that lets an [`Integrator`] advance
+//!    it.
 //! 2. `paths`: delays and rates along the path of a class of flows.
 //! 3. `events`: scheduled events and changes of capacities. They return cuts to the integrator.
 //! 4. `congestion_events`: the opening of a congestion event, with the flows that lose in it.

@@ -1,4 +1,4 @@
-//! The fluid engine against physics, published tables and its own ledgers.
+//! The fluid engine against physics, published tables and its conservation laws.
 
 mod changing;
 mod engine;

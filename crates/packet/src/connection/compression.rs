@@ -5,11 +5,11 @@
 //!   twentieth of the round trip together (`__tcp_ack_snd_check` with the sysctls
 //!   `tcp_comp_sack_delay_ns` and `tcp_comp_sack_nr`; since 4.18). Its timer may be late by
 //!   `tcp_comp_sack_slack_ns`, and on an idle processor is.
-//! - The last packet of a burst of segmentation offload, which carries a PSH (`__tcp_transmit_skb`):
-//!   at once, where an application reads it at once (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`; since
-//!   6.7).
-//! - The first acknowledgments of a connection: at once (`tcp_incr_quickack`, quick ACK mode). A growing
-//!   receive window prolongs that in Linux (`tcp_grow_window`); here it does not.
+//! - The last packet of a burst of segmentation offload, which carries a PSH
+//!   (`__tcp_transmit_skb`): at once, where an application reads it at once (`tcp_measure_rcv_mss`,
+//!   `tcp_cleanup_rbuf`; since 6.7).
+//! - The first acknowledgments of a connection: at once (`tcp_incr_quickack`, quick ACK mode). A
+//!   growing receive window prolongs that in Linux (`tcp_grow_window`); here it does not.
 
 use forebay_scenario::DelayedAck;
 use forebay_units::Time;

@@ -70,7 +70,7 @@ impl ControlBlock {
     // --- Acknowledgments ---
 
     /// The cumulative acknowledgment moves to what the receiver expects; the retransmission timer
-    /// starts anew where that is further.
+    /// restarts where that is further.
     pub(super) fn advance(&mut self, ack: &AckEvent) {
         self.sender.advance_to(self.receiver.rcv_nxt());
         if ack.acked > 0 {
@@ -112,7 +112,7 @@ impl ControlBlock {
         }
     }
 
-    /// Takes in from the ledger when the packets were sent that an acknowledgment makes known to have
+    /// Reads from the records when the packets were sent that an acknowledgment makes known to have
     /// arrived.
     pub(super) fn look_up(&mut self, ack: &AckEvent) -> SendTimes {
         let mut times = SendTimes::default();

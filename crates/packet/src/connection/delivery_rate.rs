@@ -55,7 +55,8 @@ impl RateSampler {
         self.delivered_time = now;
     }
 
-    /// A packet leaves, the highest so far or one `is_retransmission`; `from` is the lowest one not acknowledged.
+    /// A packet leaves, the highest so far or one `is_retransmission`; `from` is the lowest one not
+    /// acknowledged.
     pub(super) fn on_send(
         &mut self,
         packet: u64,
@@ -113,8 +114,8 @@ impl RateSampler {
         self.app_limited_until = Some((delivered + in_flight).max(1));
     }
 
-    /// The delivery rate over the packets that arrived since the last call. `min_rtt` is the shortest
-    /// round trip in seconds.
+    /// The delivery rate over the packets that arrived since the last call. `min_rtt` is the
+    /// shortest round trip in seconds.
     pub(super) fn sample(&mut self, counts: Counts, min_rtt: f64, now: Time) -> Option<Delivery> {
         if self
             .app_limited_until
@@ -147,8 +148,8 @@ impl RateSampler {
 mod tests {
     use super::*;
 
-    /// Samples over a bottleneck that passes a packet every `gap` milliseconds, of packets sent every
-    /// `spacing`.
+    /// Samples over a bottleneck that passes a packet every `gap` milliseconds, of packets sent
+    /// every `spacing`.
     fn rates(spacing: u64, gap: u64) -> Vec<Delivery> {
         const DELAY: u64 = 100;
         let mut sampler = RateSampler::default();

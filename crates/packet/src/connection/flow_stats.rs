@@ -63,7 +63,7 @@ impl Connection {
         self.recovery.is_selective()
     }
 
-    /// Whether packets wait on its card before it sees them; a SYN does not.
+    /// Whether packets wait at its network card; a SYN does not.
     pub(crate) fn gathers(&self) -> bool {
         self.control.receiver.gathers() && !self.control.sender.connecting()
     }

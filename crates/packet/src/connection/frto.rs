@@ -1,11 +1,12 @@
 //! Forward RTO recovery (RFC 5682): finds out whether a retransmission timeout was spurious before
 //! anything but the first packet is sent again; the basic algorithm (section 2.1) without SACK, the
 //! enhanced one (section 3.1) with it. A spurious timeout is undone as Linux does it
-//! (`tcp_try_undo_loss`): window and threshold as they were, at least, and no back-off of the timer.
+//! (`tcp_try_undo_loss`): window and threshold as they were, at least, and no back-off of the
+//! timer.
 //!
 //! As in Linux, with SACK an acknowledgment that moves on and also covers a packet that was not
 //! sent again is proof enough, before any new data is sent: delayed acknowledgments often do. The
-//! response of RFC 4015 would also start the estimate of the round trip anew; here, as in Linux, the
+//! response of RFC 4015 would also restart the estimate of the round trip; here, as in Linux, the
 //! late answers are measured like any other.
 
 use forebay_congestion::Controller;

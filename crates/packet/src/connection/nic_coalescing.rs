@@ -1,11 +1,12 @@
 //! A receiver's network card that gathers packets before it hands them up, consecutive ones as one:
 //! interrupt moderation (`ethtool -C rx-usecs`), and generic receive offload in the poll that
 //! follows (net/core/gro.c: `dev_gro_receive`, net/ipv4/tcp_offload.c: `tcp_gro_receive` of 5.5 and
-//! 6.18). A segment so merged is one arrival for the receiver's delayed acknowledgments, duplicates and
-//! SACKs, so that there is one acknowledgment for each.
+//! 6.18). A segment so merged is one arrival for the receiver's delayed acknowledgments, duplicates
+//! and SACKs, so that there is one acknowledgment for each.
 //!
-//! Hosts that are late deal with what has arrived a random time after the card's interrupt: the time
-//! until the interrupt is served and the process runs (softirq, scheduler), or an emulator's lateness.
+//! Hosts that are late deal with what has arrived a random time after the card's interrupt: the
+//! time until the interrupt is served and the process runs (softirq, scheduler), or an emulator's
+//! lateness.
 
 use forebay_random::{Stream, StreamKey};
 use forebay_units::Time;
@@ -24,7 +25,7 @@ pub(crate) struct Arrival {
     pub(crate) rtt: Time,
 }
 
-/// A packet on the card.
+/// A packet at the network card.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingPacket {
     pub(crate) arrival: Arrival,
@@ -60,7 +61,7 @@ impl HostDelay {
     }
 }
 
-/// The packets on a card.
+/// The packets at a network card.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveOffload {
     /// From one interrupt to the next while packets come.
@@ -73,8 +74,8 @@ pub(super) struct ReceiveOffload {
 }
 
 impl ReceiveOffload {
-    /// A card with this interval between interrupts and this delay of their processing; none where
-    /// neither takes time.
+    /// A network card with this interval between interrupts and this delay of their processing;
+    /// none where neither takes time.
     pub(super) fn new(gathers: Time, host_delay: Option<HostDelay>) -> Option<Box<Self>> {
         (gathers > Time::ZERO || host_delay.is_some()).then(|| {
             Box::new(Self {
@@ -94,8 +95,8 @@ impl ReceiveOffload {
         self.held.push(held);
     }
 
-    /// The first interrupt after `now`, at the same times for all flows that gather for so long: those
-    /// of a group end at one host.
+    /// The first interrupt after `now`, at the same times for all flows that gather for so long:
+    /// those of a group end at one host.
     fn interrupt(&self, now: Time) -> Time {
         if self.gathers() {
             let after = now.saturating_add(Time::from_picos(1));
@@ -116,7 +117,7 @@ impl ReceiveOffload {
     }
 
     /// At an interrupt: all that it holds, as segments of `most` packets at most that end where
-    /// something is missing, and behind a PSH. A card that does not gather merges nothing.
+    /// something is missing, and behind a PSH. A network card that does not gather merges nothing.
     pub(super) fn take(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         let mut segments: Vec<Vec<PendingPacket>> = Vec::new();
         if self.due().is_none_or(|due| due > now) {

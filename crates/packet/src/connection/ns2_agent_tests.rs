@@ -1,5 +1,5 @@
-//! Differences of ns-2.35's agents from the RFCs: New Reno (tcp-newreno.cc), Sack1 (tcp-sack1.cc) and Linux
-//! (tcp-linux.cc, scoreboard1.cc).
+//! Differences of ns-2.35's agents from the RFCs: New Reno (tcp-newreno.cc), Sack1 (tcp-sack1.cc)
+//! and Linux (tcp-linux.cc, scoreboard1.cc).
 
 use forebay_congestion::packet::LossState;
 use forebay_scenario::{FastRetransmitTimer, FullAckWindow, LimitedTransmit, Recovery, Stack};
@@ -25,7 +25,7 @@ fn forward_acknowledgment_sees_that_a_repetition_is_lost_by_those_sent_five_afte
     }
 }
 
-/// Acknowledgments that move nothing start the timer anew, too (tcp-linux.cc: `time_processing`).
+/// Acknowledgments that move nothing restart the timer, too (tcp-linux.cc: `time_processing`).
 #[test]
 fn forward_acknowledgment_times_out_only_in_silence() {
     for (recovery, moves) in [(Recovery::Fack, true), (Recovery::Sack, false)] {
@@ -41,8 +41,8 @@ fn forward_acknowledgment_times_out_only_in_silence() {
     }
 }
 
-/// The third duplicate restarts the timer of ns-2's New Reno (tcp-newreno.cc: `dupack_action`), and not that of RFC
-/// 6298 section 5. The first two restart neither.
+/// The third duplicate restarts the timer of ns-2's New Reno (tcp-newreno.cc: `dupack_action`), and
+/// not that of RFC 6298 section 5. The first two restart neither.
 #[test]
 fn a_fast_retransmission_restarts_the_timer_of_ns_2() {
     for (fast_retransmit_timer, restarts) in [
@@ -66,9 +66,10 @@ fn a_fast_retransmission_restarts_the_timer_of_ns_2() {
     }
 }
 
-/// Three duplicates inflate a window of 10 by 3, and the partial acknowledgment is for 4 packets: ns-2 takes the
-/// difference off the window itself (tcp-newreno.cc: `partialnewack`), and leaves it there at the full acknowledgment,
-/// which opens the window as any other. RFC 6582 section 3.2 sets the threshold.
+/// Three duplicates inflate a window of 10 by 3, and the partial acknowledgment is for 4 packets:
+/// ns-2 takes the difference off the window itself (tcp-newreno.cc: `partialnewack`), and leaves it
+/// there at the full acknowledgment, which opens the window as any other. RFC 6582 section 3.2 sets
+/// the threshold.
 #[test]
 fn a_window_that_partial_acknowledgments_deflate_stays_deflated_in_ns_2() {
     for (full_ack_window, during, after) in [
@@ -91,8 +92,9 @@ fn a_window_that_partial_acknowledgments_deflate_stays_deflated_in_ns_2() {
     }
 }
 
-/// More duplicates than the partial acknowledgment is for deflate nothing but the inflation: the window is the threshold,
-/// and the full acknowledgment adds 1/10 in ns-2 (tcp.cc: `recv_newack_helper`).
+/// More duplicates than the partial acknowledgment is for deflate nothing but the inflation: the
+/// window is the threshold, and the full acknowledgment adds 1/10 in ns-2 (tcp.cc:
+/// `recv_newack_helper`).
 #[test]
 fn a_full_acknowledgment_opens_the_window_in_ns_2() {
     for (full_ack_window, after) in [
@@ -112,8 +114,8 @@ fn a_full_acknowledgment_opens_the_window_in_ns_2() {
     }
 }
 
-/// After a timeout the window is one packet. The first duplicates let the next ones in order go as well (tcp.cc:
-/// `send_one`), the third none.
+/// After a timeout the window is one packet. The first duplicates let the next ones in order go as
+/// well (tcp.cc: `send_one`), the third none.
 #[test]
 fn duplicates_after_a_timeout_send_in_ns_2() {
     for (limited_transmit, sent) in [
@@ -131,8 +133,8 @@ fn duplicates_after_a_timeout_send_in_ns_2() {
     }
 }
 
-/// The timed packet arrives beyond a hole: RFC 6298 may measure that with SACK, and ns-2's Sack1 waits until everything
-/// below has arrived, too (tcp-sack1.cc: `recv`).
+/// The timed packet arrives beyond a hole: RFC 6298 may measure that with SACK, and ns-2's Sack1
+/// waits until everything below has arrived, too (tcp-sack1.cc: `recv`).
 #[test]
 fn sack1_measures_round_trips_by_acknowledgments_in_order() {
     for (recovery, waits) in [

@@ -1,4 +1,5 @@
-//! Pacing: spreads the packets of a sender over time. The ledger of a sender has a pacer.
+//! Pacing: spreads the packets of a sender over time. A sender with records of its packets has a
+//! pacer.
 
 use forebay_congestion::packet::Pace;
 use forebay_units::Time;
@@ -89,8 +90,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Over any time no more leaves than the rate allows, a burst aside, and a sender that never
-        /// runs dry sends at the rate.
+        /// Over any time no more leaves than the rate allows, a burst aside, and a sender that
+        /// never runs dry sends at the rate.
         #[test]
         fn the_rate_is_kept(rate in 10.0..1e5_f64, quantum in 1.0..8.0_f64, packets in 50u32..400) {
             let mut pacer = Pacer::new();

@@ -73,8 +73,8 @@ impl Receiver {
         }
     }
 
-    /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged at
-    /// once, or as [`Compression`] has it.
+    /// A packet arrives. Duplicates, those beyond a hole and those that fill one are acknowledged
+    /// at once, or as [`Compression`] has it.
     #[inline]
     pub(crate) fn receive(&mut self, arrival: Arrival) -> AckDecision {
         let Arrival { packet, now, .. } = arrival;
@@ -146,7 +146,7 @@ impl Receiver {
         }
     }
 
-    /// Whether packets wait on a card before it sees them.
+    /// Whether packets wait at the network card.
     pub(crate) fn gathers(&self) -> bool {
         self.receive_offload.is_some()
     }
@@ -158,14 +158,14 @@ impl Receiver {
             .and_then(|receive_offload| receive_offload.host_delay.take())
     }
 
-    /// A packet arrives at the card.
+    /// A packet arrives at the network card.
     pub(crate) fn gather(&mut self, held: PendingPacket) {
         if let Some(receive_offload) = &mut self.receive_offload {
             receive_offload.hold(held);
         }
     }
 
-    /// The packets that the card hands up now, in segments of `most` packets at most.
+    /// The packets that the network card delivers now, in segments of `most` packets at most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         let receive_offload = self.receive_offload.as_mut();
         receive_offload.map_or_else(Vec::new, |receive_offload| receive_offload.take(now, most))

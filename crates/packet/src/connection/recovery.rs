@@ -22,8 +22,8 @@ use super::ack::AckEvent;
 use super::control_block::ControlBlock;
 use super::sender::Transmission;
 
-/// The loss recovery of one connection. Those that judge each packet by itself keep a ledger, which
-/// is much; so they are on the heap, too.
+/// The loss recovery of one connection. Those that judge each packet by itself record the sent
+/// packets, which is much; so they are on the heap, too.
 #[derive(Clone, Debug)]
 pub(super) enum LossRecovery {
     NewReno(NewReno),

@@ -1,6 +1,6 @@
 //! A second implementation of loss recovery, as the RFCs' text has it: on sets of packets that are
-//! searched again at each acknowledgment. The packets that the connection sends are compared with it
-//! one by one. The size of the window belongs to the controller and is taken from there.
+//! searched again at each acknowledgment. The packets that the connection sends are compared with
+//! it one by one. The size of the window belongs to the controller and is taken from there.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -200,7 +200,8 @@ impl Sender for Sack {
     }
 }
 
-/// RFC 6582 (its option 2, the careful variant of section 4.1) with the limited transmit of RFC 3042.
+/// RFC 6582 (its option 2, the careful variant of section 4.1) with the limited transmit of RFC
+/// 3042.
 #[derive(Debug)]
 struct NewReno {
     known: ReferenceSender,
@@ -256,7 +257,8 @@ impl Sender for NewReno {
                 }
             }
         } else if known.recovering && known.rcv_nxt < known.recover {
-            // A partial acknowledgment: the next hole, and the window by what was acknowledged less.
+            // A partial acknowledgment: the next hole, and the window by what was acknowledged
+            // less.
             self.inflation -= acked as f64 - 1.0;
             sent.push(known.rcv_nxt);
         } else {
@@ -287,9 +289,9 @@ impl Sender for NewReno {
     }
 }
 
-/// Drives a connection and a sender by an RFC through the same losses: `lost` says of each transmission in
-/// turn whether it is, and the timer expires too early after as many arrivals as `early` says. With
-/// timestamps the connection keeps records, and must send the same.
+/// Drives a connection and a sender by an RFC through the same losses: `lost` says of each
+/// transmission in turn whether it is, and the timer expires too early after as many arrivals as
+/// `early` says. With timestamps the connection keeps records, and must send the same.
 fn side_by_side<S: Sender>(recovery: Recovery, packets: u64, lost: &[bool], early: usize) {
     for timestamps in [false, true] {
         let stack = Stack {

@@ -28,19 +28,22 @@ pub(crate) struct RoundTrip {
     ticks: Option<Ticks>,
 }
 
-/// Smoothed round-trip time and variation as integers (Jacobson 1988, appendix A), and what ns-2.35 does with them
-/// (tcp.cc: `rtt_update`, `rtt_backoff`; tcp-linux.cc: `rtt_update`).
+/// Smoothed round-trip time and variation as integers (Jacobson 1988, appendix A), and what ns-2.35
+/// does with them (tcp.cc: `rtt_update`, `rtt_backoff`; tcp-linux.cc: `rtt_update`).
 #[derive(Clone, Copy, Debug)]
 struct Ticks {
-    /// Smoothed round-trip time in eighths of a tick; 0 before the first sample and after long silence.
+    /// Smoothed round-trip time in eighths of a tick; 0 before the first sample and after long
+    /// silence.
     srtt8: i32,
     /// Variation in quarters of a tick.
     rttvar4: i32,
     /// Timeouts since the last sample.
     backoffs: u32,
-    /// Samples come from timestamps, which are rounded to the next tick; a clock that is read twice counts ticks.
+    /// Samples come from timestamps, which are rounded to the next tick; a clock that is read twice
+    /// counts ticks.
     timestamps: bool,
-    /// Samples that fall far raise the variation by an eighth of the difference only (Linux 2.6: tcp_rtt_estimator).
+    /// Samples that fall far raise the variation by an eighth of the difference only (Linux 2.6:
+    /// tcp_rtt_estimator).
     falls_slowly: bool,
 }
 
@@ -77,7 +80,8 @@ impl Ticks {
         (self.srtt8 >> 3) + self.rttvar4
     }
 
-    /// After four timeouts the smoothed round-trip time counts as variation, and the next sample as the first.
+    /// After four timeouts the smoothed round-trip time counts as variation, and the next sample as
+    /// the first.
     fn back_off(&mut self) {
         self.backoffs += 1;
         if self.backoffs > Self::MOST_BACKOFFS {
@@ -256,8 +260,8 @@ mod tests {
         assert_eq!(RoundTrip::new(&patient).timeout(), Time::from_secs(5));
     }
 
-    /// ns-2's `rtt_update`: the variation falls by a quarter of itself, rounded down, so that three quarters of a tick
-    /// remain, which `t_rttvar_ << 3 >> 3` makes three ticks of the timeout.
+    /// ns-2's `rtt_update`: the variation falls by a quarter of itself, rounded down, so that three
+    /// quarters of a tick remain, which `t_rttvar_ << 3 >> 3` makes three ticks of the timeout.
     #[test]
     fn whole_ticks_keep_three_of_them_above_a_steady_round_trip() {
         let stack = Stack {
@@ -314,7 +318,8 @@ mod tests {
             ..Stack::NS2
         };
         let after = |recovery| measured(&stack(recovery), &[1000, 600]).timeout();
-        // 100 ticks (800, 200); 60 (760, 200 + 40 - 50 = 190, and less than the variation for both).
+        // 100 ticks (800, 200); 60 (760, 200 + 40 - 50 = 190, and less than the variation for
+        // both).
         assert_eq!(after(Recovery::Fack), after(Recovery::NewReno));
         let mut steady = vec![1000; 40];
         steady.push(600);

@@ -369,8 +369,8 @@ impl Sender {
         }
     }
 
-    /// The lowest packet that is outstanding again, where that is urgent. An acknowledgment that crossed links may
-    /// bring both the last duplicate and an answer to everything.
+    /// The lowest packet that is outstanding again, where that is urgent. An acknowledgment that
+    /// crossed links may bring both the last duplicate and an answer to everything.
     pub(super) fn repeat_urgent(&mut self) -> Option<Transmission> {
         let urgent = std::mem::take(&mut self.urgent) && self.outstanding() > 0;
         urgent.then(|| self.retransmit(self.unacknowledged))
@@ -430,8 +430,8 @@ mod tests {
     }
 
     proptest! {
-        /// The fast path asks for room packet by packet, the others for a quota: the same packets
-        /// leave, as many as the window, the receiver and the data allow.
+        /// The fast path checks the window packet by packet, the other paths by a quota: the same
+        /// packets leave, as many as the window, the receiver and the data allow.
         #[test]
         fn room_and_quota_are_one(
             cwnd in 1.0..60.0_f64,

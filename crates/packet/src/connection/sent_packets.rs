@@ -1,6 +1,6 @@
 //! The sender's records of each packet in flight, if its recovery, its timestamps or its controller
-//! need them: when the packet was sent and whether it arrived or was lost. The ledger also holds
-//! the parts that pace, gather and reduce. Senders that need none of this have no ledger.
+//! need them: when the packet was sent and whether it arrived or was lost. The same structure holds
+//! the parts that pace, gather and reduce. Senders that need none of this have no such records.
 
 use forebay_congestion::packet::{Capabilities, Delivery, LostPacket, Requirements};
 use forebay_congestion::segmentation::Segmentation;
@@ -39,7 +39,7 @@ pub(super) struct SendTimes {
     pub(super) last: Option<Time>,
 }
 
-/// The effect of an acknowledgment on the ledger, the marks and the scoreboard.
+/// The effect of an acknowledgment on the records, the marks and the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     pub(super) times: SendTimes,
@@ -65,7 +65,7 @@ pub(super) struct Departure {
     pub(super) losses: u64,
 }
 
-/// The initial state of a ledger.
+/// The initial state of the records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup<'a> {
     pub(super) needs: Requirements,
@@ -95,7 +95,7 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// A ledger for those who want one.
+    /// The records, for a sender that needs them.
     pub(super) fn new(setup: &Setup<'_>) -> Option<Box<Self>> {
         let &Setup {
             needs,

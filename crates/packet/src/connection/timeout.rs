@@ -108,8 +108,8 @@ impl Timeout {
         Some(verdict)
     }
 
-    /// Goes on after an acknowledgment that was not a proof of a spurious timeout: with new data, or
-    /// with conventional recovery.
+    /// Goes on after an acknowledgment that was not a proof of a spurious timeout: with new data,
+    /// or with conventional recovery.
     pub(super) fn follow(
         &mut self,
         verdict: Verdict,

@@ -1,5 +1,5 @@
-//! The headers of packets, if they are recorded: hosts write them into a trail ([`crate::tcp_options`]),
-//! and the recorder gets each acknowledgment that reaches its sender.
+//! The headers of packets, if they are recorded: hosts store them as TCP options
+//! ([`crate::tcp_options`]), and the recorder gets each acknowledgment that reaches its sender.
 
 use forebay_scenario::HeaderRecord;
 use forebay_simulation::{
@@ -10,7 +10,7 @@ use super::{Sent, SimulatedHosts, set_out};
 use crate::connection::Reception;
 
 impl SimulatedHosts<'_> {
-    /// A delivery to a remote receiver, or to a receiver whose connection has a trail.
+    /// A delivery to a remote receiver, or to a receiver whose connection records TCP options.
     #[inline(never)]
     pub(super) fn receive_slow_path(
         &mut self,
@@ -65,7 +65,8 @@ impl SimulatedHosts<'_> {
         }
     }
 
-    /// An acknowledgment of all that has arrived has just reached its sender, over a constant delay.
+    /// An acknowledgment of all that has arrived has just reached its sender, over a constant
+    /// delay.
     pub(super) fn record_ack(&mut self, turn: Turn, timeline: &mut Timeline<'_>) {
         let ends = &mut self.flows[turn.flow].ends;
         let Some((identity, fields)) = ends.note_ack(turn.now) else {

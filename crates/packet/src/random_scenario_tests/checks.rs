@@ -37,8 +37,8 @@ fn check_conservation(simulation: &PacketSimulation<'_>) {
     assert_eq!((arrived, dropped), (target.arrivals, target.drops));
 }
 
-/// Before the end is counted out: of what arrived at each link all was dropped, has begun to leave or is
-/// still held there.
+/// Before the end is counted out: of what arrived at each link all was dropped, has begun to leave
+/// or is still held there.
 fn check_what_is_left(scenario: &Scenario, seed: Seed) {
     let mut simulation = PacketSimulation::new(scenario, seed, SimulatedHosts::new(scenario))
         .expect("it ran before");

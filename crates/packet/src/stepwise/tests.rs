@@ -1,4 +1,5 @@
-//! Laws of runs that are watched: the report is that of the same run unwatched, and what was seen adds up.
+//! Laws of runs that are watched: the report is that of the same run unwatched, and what was seen
+//! adds up.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +104,8 @@ proptest! {
     }
 }
 
-/// Disciplines that decide at arrival, that hold packets, that mark and that drop later; and classes.
+/// Disciplines that decide at arrival, that hold packets, that mark and that drop later; and
+/// classes.
 const QUEUES: [&str; 6] = [
     "\"droptail\"",
     "\"red\"",
@@ -135,8 +137,8 @@ fn contested(queue: &str) -> Scenario {
     Scenario::parse(&text, Format::Toml, "test", &[]).unwrap()
 }
 
-/// Every packet that arrives at the target link leaves, is lost or waits there, at every look; sightings count what
-/// the link counts, and what has left took its time.
+/// Every packet that arrives at the target link leaves, is lost or waits there, at every look;
+/// sightings count what the link counts, and what has left took its time.
 #[test]
 fn what_is_seen_adds_up() {
     for queue in QUEUES {

@@ -47,8 +47,8 @@ fn run_at(megabits: f64, rtt: &str, more: &[&str]) -> f64 {
     acknowledgments(&run_with(ONE_WAY, &settings), megabits)
 }
 
-/// Every second packet, and the last of each burst of segmentation offload in addition where that is an
-/// odd one.
+/// Every second packet, and the last of each burst of segmentation offload in addition where that
+/// is an odd one.
 #[test]
 fn a_push_adds_half_an_acknowledgment_to_a_burst_at_most() {
     for (megabits, rtt) in [(30.0, "10ms"), (100.0, "40ms"), (400.0, "5ms")] {
@@ -67,7 +67,7 @@ fn a_push_adds_half_an_acknowledgment_to_a_burst_at_most() {
     }
 }
 
-/// A card that interrupts every T hands up all that arrived in T as one, up to 64 KiB.
+/// A network card that interrupts every T delivers all that arrived in T as one, up to 64 KiB.
 #[test]
 fn a_card_that_gathers_has_one_acknowledgment_for_what_it_gathered() {
     for (megabits, gathers_us) in [

@@ -8,7 +8,8 @@ use forebay_scenario::{
 
 use super::traced;
 
-/// Situations with losses, delayed and lost acknowledgments, marks, short transfers and other links.
+/// Situations with losses, delayed and lost acknowledgments, marks, short transfers and other
+/// links.
 const SITUATIONS: &[(&str, &str)] = &[
     ("plain", "[[flows]]\nrtt = \"30ms\"\ncount = 2\n"),
     (
@@ -299,9 +300,9 @@ acknowledgments = true
 every = "500ms"
 "#;
 
-/// One packet at a time: from data to its acknowledgment, and from that to the next data, is the round trip that
-/// the sender measures; so is what the echoed timestamps say, within a millisecond, and all of it but the link's
-/// part of the way lies behind the router.
+/// One packet at a time: from data to its acknowledgment, and from that to the next data, is the
+/// round trip that the sender measures; so is what the echoed timestamps say, within a millisecond,
+/// and all of it but the link's part of the way lies behind the router.
 #[test]
 fn both_parts_of_a_round_trip_are_the_whole() {
     let reverse = "[[links]]\nname = \"back\"\nrate = \"10Mbps\"\nbuffer = \"9p\"\n[[flows]]";
@@ -354,7 +355,8 @@ fn a_delayed_acknowledgment_answers_its_first_packet() {
     assert!(together > 100);
 }
 
-/// Each transfer over a connection of its own ends with a packet that says so, and with an acknowledgment of it.
+/// Each transfer over a connection of its own ends with a packet that says so, and with an
+/// acknowledgment of it.
 #[test]
 fn connections_end_with_their_transfers() {
     let of = |name: &str| {
@@ -398,7 +400,8 @@ fn connections_end_with_their_transfers() {
     }
 }
 
-/// Acknowledgments that cross the link are among its packets, say the same there, and come back nowhere else.
+/// Acknowledgments that cross the link are among its packets, say the same there, and come back
+/// nowhere else.
 #[test]
 fn what_crosses_the_link_is_seen_once() {
     // A link whose packets are seen is on the path of some.

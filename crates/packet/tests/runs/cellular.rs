@@ -19,8 +19,8 @@ warmup = "1s"
 measure = "20s"
 "#;
 
-/// Whatever holds the packets, a link that is never idle carries its blocks and uses all of them: nine
-/// tenths of the slots' on average.
+/// Whatever holds the packets, a link that is never idle carries its blocks and uses all of them:
+/// nine tenths of the slots' on average.
 #[test]
 fn a_flooded_link_carries_its_blocks() {
     let told = scenario::<&str>(FLOOD, &[]).target().rate;
@@ -51,8 +51,8 @@ fn a_single_packet_waits_for_its_slot() {
     assert!((used / (64e3 / 10.8e6) - 1.0).abs() < 0.05, "{used}");
 }
 
-/// A flow fills the link, and its round trips are longer by what repeats cost: its packets arrive in order,
-/// so that none is taken for lost.
+/// A flow fills the link, and its round trips are longer by what repeats cost: its packets arrive
+/// in order, so that none is taken for lost.
 #[test]
 fn repeats_look_like_no_losses() {
     let flow = FLOOD.replace(
@@ -94,8 +94,8 @@ fn a_rate_in_steps_is_the_blocks() {
     }
 }
 
-/// Fading: a full buffer takes twice as long to drain while blocks carry half, the median of each phase
-/// is that of the buffer at its rate, and what waits at a fall takes the longer one.
+/// Fading: a full buffer takes twice as long to drain while blocks carry half, the median of each
+/// phase is that of the buffer at its rate, and what waits at a fall takes the longer one.
 #[test]
 fn a_fading_link_has_two_phases() {
     let fading =
@@ -114,7 +114,8 @@ fn a_fading_link_has_two_phases() {
     );
 }
 
-/// A slot counts evenly over its time: however short the measured time, no more is sent than can be.
+/// A slot counts evenly over its time: however short the measured time, no more is sent than can
+/// be.
 #[test]
 fn a_moment_is_used_no_more_than_whole() {
     for warmup in (0..60).map(|number| 1_000_000 + 313 * number) {

@@ -106,8 +106,8 @@ fn one_groups_waits_are_the_links() {
     }
 }
 
-/// The link's mean wait is the groups' means, each by its accepted packets; the longest of all is one
-/// group's; and a quantile of all lies between the groups'.
+/// The link's mean wait is the groups' means, each by its accepted packets; the longest of all is
+/// one group's; and a quantile of all lies between the groups'.
 #[test]
 fn the_groups_waits_make_the_links() {
     // All packets arrive after the warm-up's end, so that what is accepted is known by its goodput.
@@ -145,8 +145,8 @@ fn the_groups_waits_make_the_links() {
     }
 }
 
-/// In the first class of several strict ones a packet waits for no more than the one in transmission,
-/// where its own do not come closer than they are sent.
+/// In the first class of several strict ones a packet waits for no more than the one in
+/// transmission, where its own do not come closer than they are sent.
 #[test]
 fn the_first_strict_class_waits_for_one_packet_at_most() {
     let text = MIX

@@ -1,5 +1,5 @@
-//! Laws of controllers that go by delays: the queue at rest, shares among each other, and shares beside flows that go by
-//! losses.
+//! Laws of controllers that go by delays: the queue at rest, shares among each other, and shares
+//! beside flows that go by losses.
 
 use forebay_scenario::{Metric, Report};
 
@@ -52,8 +52,9 @@ fn ledbat_yields_to_new_reno_in_a_deep_buffer() {
     }
 }
 
-/// The known flaw of LEDBAT (section 4.4; Rossi, Testa, Valenti and Muscariello 2010): a flow that begins when the queue is
-/// at the target takes this queue for a part of the base delay. It queues for another target, and the first flow yields.
+/// The known flaw of LEDBAT (section 4.4; Rossi, Testa, Valenti and Muscariello 2010): a flow that
+/// begins when the queue is at the target takes this queue for a part of the base delay. It queues
+/// for another target, and the first flow yields.
 #[test]
 fn a_latecomer_of_ledbat_queues_for_a_second_target_and_takes_the_link() {
     let groups =
@@ -96,8 +97,8 @@ fn copa(mode: &str, delta: f64, rtts: &[&str]) -> Report {
     at_20_mbps("500ms", &groups, 40)
 }
 
-/// Arun and Balakrishnan 2018, section 3: the queue of n flows goes up and down between nothing and 2.5 n/delta packets,
-/// 1.25 n/delta in the mean.
+/// Arun and Balakrishnan 2018, section 3: the queue of n flows goes up and down between nothing and
+/// 2.5 n/delta packets, 1.25 n/delta in the mean.
 #[test]
 fn flows_of_copa_queue_for_about_one_over_delta_packets_each() {
     for (delta, rtts) in [(0.5, &["40ms"][..]), (0.1, &["40ms"]), (0.5, &["40ms"; 4])] {
@@ -111,7 +112,8 @@ fn flows_of_copa_queue_for_about_one_over_delta_packets_each() {
     }
 }
 
-/// Section 2 of the paper: the rates of equal flows are equal, and the target rate does not know the round-trip time.
+/// Section 2 of the paper: the rates of equal flows are equal, and the target rate does not know
+/// the round-trip time.
 #[test]
 fn flows_of_copa_share_evenly_over_equal_and_unequal_round_trip_times() {
     for (rtts, least) in [(&["40ms"; 4][..], 0.95), (&["20ms", "40ms", "80ms"], 0.9)] {
@@ -140,8 +142,8 @@ fn copa_competes_with_cubic_in_competitive_mode_only() {
     assert!(default < 0.1, "{default}");
 }
 
-/// A limit of section 2.2 as the paper states it: flows that switch take each other for flows that fill the queue. Their
-/// 1/delta grows to some dozens of packets.
+/// A limit of section 2.2 as the paper states it: flows that switch take each other for flows that
+/// fill the queue. Their 1/delta grows to some dozens of packets.
 #[test]
 fn flows_of_copa_that_switch_take_each_other_for_buffer_fillers() {
     let report = copa("switching", 0.5, &["40ms"; 2]);
@@ -149,8 +151,9 @@ fn flows_of_copa_that_switch_take_each_other_for_buffer_fillers() {
     assert!(packets > 10.0 * 2.0 / 0.5, "{packets}");
 }
 
-/// CDG's sawtooth on an empty link (`crates/congestion/src/cdg/alone.rs` has its law): after two backoffs half of the
-/// window is left, and a climb from there has a mean of 3/4. New Reno fills the buffer instead.
+/// CDG's sawtooth on an empty link (`crates/congestion/src/cdg/alone.rs` has its law): after two
+/// backoffs half of the window is left, and a climb from there has a mean of 3/4. New Reno fills
+/// the buffer instead.
 #[test]
 fn a_flow_of_cdg_keeps_the_queue_short_and_leaves_a_part_of_the_link_unused() {
     for rtt in ["20ms", "40ms", "80ms"] {

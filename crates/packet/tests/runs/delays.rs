@@ -51,8 +51,8 @@ fn a_window_is_sent_in_each_round_trip() {
     }
 }
 
-/// Where the delay falls by 20 ms what is sent then arrives before what was sent in the 20 ms before: a sender
-/// that counts duplicate acknowledgments takes that for losses.
+/// Where the delay falls by 20 ms what is sent then arrives before what was sent in the 20 ms
+/// before: a sender that counts duplicate acknowledgments takes that for losses.
 #[test]
 fn packets_overtake_unless_they_are_in_order() {
     let sent = |order: &str, more: &str| {

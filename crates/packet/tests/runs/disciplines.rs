@@ -103,9 +103,9 @@ fn at_the_limit_the_loss_does_not_depend_on_the_victim() {
     }
 }
 
-/// The paper's own case (Pan, Prabhakar and Psounis 2000, section 3.1): 32 TCPs and a flood of twice
-/// the link's rate, of which RED leaves almost nothing to the others and CHOKe about a quarter to the
-/// flood.
+/// The paper's own case (Pan, Prabhakar and Psounis 2000, section 3.1): 32 TCPs and a flood of
+/// twice the link's rate, of which RED leaves almost nothing to the others and CHOKe about a
+/// quarter to the flood.
 #[test]
 fn choke_holds_a_flood_to_a_quarter_of_the_link() {
     let share = |kind: &str| {

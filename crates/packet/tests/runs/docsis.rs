@@ -18,8 +18,8 @@ warmup = "1s"
 measure = "400s"
 "#;
 
-/// A packet that comes at any time of an interval waits for half of one to be asked for, and for two more to
-/// be granted. Until then it is in the queue.
+/// A packet that comes at any time of an interval waits for half of one to be asked for, and for
+/// two more to be granted. Until then it is in the queue.
 #[test]
 fn a_single_packet_is_asked_for_and_granted() {
     for (medium, wait) in [
@@ -35,8 +35,8 @@ fn a_single_packet_is_asked_for_and_granted() {
     }
 }
 
-/// Requests are made long before they are granted, so that a link that is never idle loses nothing by them,
-/// whatever holds the packets.
+/// Requests are made long before they are granted, so that a link that is never idle loses nothing
+/// by them, whatever holds the packets.
 #[test]
 fn a_flooded_link_is_always_granted() {
     for name in names() {
@@ -54,8 +54,8 @@ fn a_flooded_link_is_always_granted() {
     }
 }
 
-/// To a flow that fills the link a modem is one with longer round trips: by the grant and by what is
-/// asked for late.
+/// To a flow that fills the link a modem is one with longer round trips: by the grant and by what
+/// is asked for late.
 #[test]
 fn a_flow_sees_a_longer_round_trip() {
     let flow = SPARSE.replace(

@@ -4,7 +4,8 @@ use forebay_scenario::{BufferReport, Metric, Report};
 
 use super::{run, run_with, steps, value};
 
-/// A link of these keys, flooded by 12 Mb/s in packets of 500 bytes, measured from a time on for so long.
+/// A link of these keys, flooded by 12 Mb/s in packets of 500 bytes, measured from a time on for so
+/// long.
 fn flooded(link: &str, from: &str, measure: &str) -> Report {
     run(&format!(
         r#"
@@ -20,13 +21,14 @@ fn flooded(link: &str, from: &str, measure: &str) -> Report {
     ))
 }
 
-/// 50 kB that wait at 10 Mb/s, which is 5 Mb/s from 5 s on, nothing from 5.04 s and 2 Mb/s from 5.14 s.
+/// 50 kB that wait at 10 Mb/s, which is 5 Mb/s from 5 s on, nothing from 5.04 s and 2 Mb/s from
+/// 5.14 s.
 const FALLING: &str = r#"buffer = "50kB"
     rate = { steps = [["0s", "10Mbps"], ["5s", "5Mbps"], ["5040ms", "0bps"], ["5140ms", "2Mbps"], ["8s", "4Mbps"], ["9s", "3Mbps"]] }"#;
 
-/// By hand: of 400 kbit half is sent at 5 Mb/s in 40 ms, none in 100 ms, half at 2 Mb/s in 100 ms. At the
-/// second fall the buffer is as full: 100 ms and 400 kbit at 2 Mb/s; the third takes less. A packet is in transmission each time,
-/// of which up to 4 kbit are left.
+/// By hand: of 400 kbit half is sent at 5 Mb/s in 40 ms, none in 100 ms, half at 2 Mb/s in 100 ms.
+/// At the second fall the buffer is as full: 100 ms and 400 kbit at 2 Mb/s; the third takes less. A
+/// packet is in transmission each time, of which up to 4 kbit are left.
 #[test]
 fn a_full_buffer_drains_at_the_rates_that_follow() {
     let table = [
@@ -79,7 +81,8 @@ fn what_is_flushed_takes_no_time() {
     assert_eq!(flushed, 0.0);
 }
 
-/// A queue that is empty at a fall takes no time, and a link whose rate never falls has none to tell.
+/// A queue that is empty at a fall takes no time, and a link whose rate never falls has none to
+/// tell.
 #[test]
 fn an_empty_queue_takes_no_time() {
     let idle = FALLING.replace("10Mbps", "20Mbps");
@@ -91,7 +94,8 @@ fn an_empty_queue_takes_no_time() {
     }
 }
 
-/// Each link has its own: the first is flooded and falls to half its rate, the second never has a queue.
+/// Each link has its own: the first is flooded and falls to half its rate, the second never has a
+/// queue.
 #[test]
 fn each_link_has_its_own() {
     let report = run(r#"
@@ -146,7 +150,8 @@ fn a_limit_in_time_is_one_in_bytes_where_the_rate_stays() {
     }
 }
 
-/// Behind a shaper whose rate is below the line's the limit is of the shaper's rate: 20 ms at 4 Mb/s are 10 kB.
+/// Behind a shaper whose rate is below the line's the limit is of the shaper's rate: 20 ms at 4
+/// Mb/s are 10 kB.
 #[test]
 fn a_limit_in_time_is_of_the_rate_of_a_shaper() {
     let rate = r#"rate = { steps = [["0s", "10Mbps"], ["5s", "5Mbps"]], repeat = "10s" }
@@ -160,8 +165,8 @@ fn a_limit_in_time_is_of_the_rate_of_a_shaper() {
     assert!((time - bytes).abs() < 1e-6 * bytes, "{time} {bytes}");
 }
 
-/// A limit of 20 ms keeps 20 ms at each rate, where its bytes at the higher rate are 40 ms at the lower. At the
-/// fall both have the same queue to drain.
+/// A limit of 20 ms keeps 20 ms at each rate, where its bytes at the higher rate are 40 ms at the
+/// lower. At the fall both have the same queue to drain.
 #[test]
 fn a_limit_in_time_follows_the_rate() {
     let of = |link: &str| {

@@ -180,8 +180,8 @@ proptest! {
     }
 }
 
-/// Round trips, pauses and delays that no run lives to see never come early: the flows that have them
-/// take no part, and the others see the link that they would see without them.
+/// Round trips, pauses and delays that no run lives to see never come early: the flows that have
+/// them take no part, and the others see the link that they would see without them.
 #[test]
 fn times_beyond_the_end_of_the_clock_never_come() {
     let late = |distribution: &str, key: &str| {

@@ -1,6 +1,6 @@
-//! Equilibria of controllers against theory: windows at random loss, and delay-based controllers. For these Low, Peterson
-//! and Wang 2002 ("Understanding TCP Vegas: a duality model") give the queue of latecomers: a flow that begins while
-//! others queue takes their queue for propagation.
+//! Equilibria of controllers against theory: windows at random loss, and delay-based controllers.
+//! For these Low, Peterson and Wang 2002 ("Understanding TCP Vegas: a duality model") give the
+//! queue of latecomers: a flow that begins while others queue takes their queue for propagation.
 
 use forebay_scenario::{Metric, Report};
 
@@ -44,8 +44,9 @@ fn waiting(report: &Report) -> f64 {
     value(report, Metric::QueueDelayMean) * RATE
 }
 
-/// The queue that `flows` flows with `alpha` packets each make if each begins at the equilibrium of those before it
-/// (section 5.2): a flow that began at a queue of e keeps its rate at alpha / (q - e), and the rates fill the link.
+/// The queue that `flows` flows with `alpha` packets each make if each begins at the equilibrium of
+/// those before it (section 5.2): a flow that began at a queue of e keeps its rate at alpha / (q -
+/// e), and the rates fill the link.
 fn queue_of_latecomers(alpha: f64, flows: u32) -> f64 {
     let mut before: Vec<f64> = Vec::new();
     let mut queue = 0.0;
@@ -81,8 +82,8 @@ fn latecomers_queue_with_fast_as_in_theory() {
     }
 }
 
-/// The bounds alpha and beta of Brakmo and Peterson 1995, section 3.2, for one flow on links with products from 31 to
-/// 1250 packets.
+/// The bounds alpha and beta of Brakmo and Peterson 1995, section 3.2, for one flow on links with
+/// products from 31 to 1250 packets.
 #[test]
 fn a_flow_of_vegas_queues_two_to_four_packets() {
     for rtt in ["5ms", "50ms", "200ms"] {
@@ -129,9 +130,10 @@ measure = "400s"
     of_group(&report, 0, Metric::Goodput)
 }
 
-/// Padhye et al. 1998: the window at random losses is in proportion to 1/sqrt(b), b the packets per acknowledgment, where
-/// acknowledgments are counted. Where packets are, b does not matter (RFC 3465 section 2.1). The law is that of windows
-/// of many packets, in which timeouts do not count: 55 packets here.
+/// Padhye et al. 1998: the window at random losses is in proportion to 1/sqrt(b), b the packets per
+/// acknowledgment, where acknowledgments are counted. Where packets are, b does not matter (RFC
+/// 3465 section 2.1). The law is that of windows of many packets, in which timeouts do not count:
+/// 55 packets here.
 #[test]
 fn counted_acknowledgments_take_the_root_of_their_packets_from_the_goodput() {
     let goodput = |counting: &str, each: u32| {
@@ -152,7 +154,8 @@ fn counted_acknowledgments_take_the_root_of_their_packets_from_the_goodput() {
     assert!((same / single - 1.0).abs() < 0.02, "{same} {single}");
 }
 
-/// Grieco and Mascolo 2004, section 4: random losses hardly lower the estimate of the bandwidth, and so the window.
+/// Grieco and Mascolo 2004, section 4: random losses hardly lower the estimate of the bandwidth,
+/// and so the window.
 #[test]
 fn westwood_of_linux_keeps_its_window_at_random_losses() {
     let reno = at_random_loss("0.5%", "cca = \"newreno\"");

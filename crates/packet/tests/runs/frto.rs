@@ -4,8 +4,8 @@ use forebay_scenario::{Metric, Report};
 
 use super::{of_group, replication, scenario};
 
-/// The flow keeps 40 packets in flight. Other packets queue beside them and are never dropped. The hosts are exact, so
-/// that each burst delays the whole window.
+/// The flow keeps 40 packets in flight. Other packets queue beside them and are never dropped. The
+/// hosts are exact, so that each burst delays the whole window.
 const LINK: &str = r#"
 [link]
 rate = "10Mbps"

@@ -66,8 +66,8 @@ fn bursts_of_offload_queue_longer_than_single_packets() {
 
 #[test]
 fn four_bbr_flows_at_a_small_buffer_lose_a_tenth_and_the_slowest_a_fifth() {
-    // The kernel: 10.5 %; 22.6, 22.4, 2.6 and 1.4 Mb/s; 19 and 21 % of the slow flows' packets. Without the
-    // suspicion of a policer it would be 14 and 28 %.
+    // The kernel: 10.5 %; 22.6, 22.4, 2.6 and 1.4 Mb/s; 19 and 21 % of the slow flows' packets.
+    // Without the suspicion of a policer it would be 14 and 28 %.
     let changes = [
         "flows.kernel.cca=bbr",
         "flows.kernel.count=4",

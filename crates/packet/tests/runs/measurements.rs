@@ -264,8 +264,8 @@ measure = "20s"
     }
 }
 
-/// All packets that leave a link for the next one vary with the hosts of any group. The shortest transfers of exact hosts
-/// account for that (the engine checks each slowdown).
+/// All packets that leave a link for the next one vary with the hosts of any group. The shortest
+/// transfers of exact hosts account for that (the engine checks each slowdown).
 #[test]
 fn exact_hosts_beside_varied_ones_are_no_faster_than_an_empty_path() {
     let report = run(r#"
@@ -535,8 +535,8 @@ measure = "30s"
     }
 }
 
-/// LEDBAT++ holds one delay for most of the run, which is also its largest: the quantiles of the delay rise and
-/// the highest of them is not above the maximum.
+/// LEDBAT++ holds one delay for most of the run, which is also its largest: the quantiles of the
+/// delay rise and the highest of them is not above the maximum.
 #[test]
 fn quantiles_of_the_delay_lie_within_its_extremes() {
     let report = run(r#"

@@ -92,8 +92,8 @@ measure = "400s"
 seed = 2
 "#;
 
-/// Mathis, Semke, Mahdavi and Ott 1997: a window of sqrt(3 / 2p) packets where losses come at random; at
-/// these losses timeouts are rare. Their own simulations lie within a tenth of it.
+/// Mathis, Semke, Mahdavi and Ott 1997: a window of sqrt(3 / 2p) packets where losses come at
+/// random; at these losses timeouts are rare. Their own simulations lie within a tenth of it.
 #[test]
 fn windows_are_those_of_random_losses() {
     for (loss, share) in [("0.1%", 0.001), ("0.5%", 0.005)] {
@@ -122,8 +122,8 @@ fn a_queue_is_not_blamed_for_its_medium() {
     assert!(of_group(&report, 0, Metric::Retransmissions) > 100.0);
 }
 
-/// Acknowledgments cross media too: a way back that loses a tenth of them costs little, for those that
-/// follow say the same.
+/// Acknowledgments cross media too: a way back that loses a tenth of them costs little, for those
+/// that follow say the same.
 #[test]
 fn acknowledgments_are_lost_on_their_way_too() {
     let path = FLOW

@@ -29,8 +29,9 @@ measure = "500s"
     of_group(&report, 0, Metric::Timeouts)
 }
 
-/// With ns-2's margin over a steady round trip, a few ticks of its clock, the rest of a timer runs out before the
-/// repair is acknowledged, and a whole one does not: ns-2 has 0 to 2 timeouts in these runs.
+/// With ns-2's margin over a steady round trip, a few ticks of its clock, the rest of a timer runs
+/// out before the repair is acknowledged, and a whole one does not: ns-2 has 0 to 2 timeouts in
+/// these runs.
 #[test]
 fn a_restarted_timer_waits_for_the_repair_of_a_loss() {
     let (restarted, kept) = (timeouts(""), timeouts("fast_retransmit_timer = \"keep\""));

@@ -134,8 +134,8 @@ fn a_flushed_queue_loses_what_waits() {
         (value(&report, Metric::LossRate) * offered, report)
     };
     let (waiting, flushed) = (lost(false), lost(true));
-    // Fifty packets wait each time. In the outage eleven come, and behind it the queue fills again at 100
-    // packets a second over the rate: nothing is lost in that time that would have been.
+    // Fifty packets wait each time. In the outage eleven come, and behind it the queue fills again
+    // at 100 packets a second over the rate: nothing is lost in that time that would have been.
     let more = flushed.0 - waiting.0;
     assert!(more.abs() < 8.0, "{more} of {}", waiting.0);
     let idle = value(&waiting.1, Metric::Utilization) - value(&flushed.1, Metric::Utilization);

@@ -36,7 +36,8 @@ fn in_phase(changes: &[&str]) -> Option<f64> {
     Some(warning.values["same_phase"] / warning.values["compared"])
 }
 
-/// Flows of exact hosts lose at the same phase again and again, and those of other hosts by chance only.
+/// Flows of exact hosts lose at the same phase again and again, and those of other hosts by chance
+/// only.
 #[test]
 fn only_flows_of_exact_hosts_keep_their_phase() {
     for exact in ["flows.*.processing=0s", "flows.*.stack=ns2"] {

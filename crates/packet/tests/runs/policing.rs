@@ -12,8 +12,8 @@ fn policer(rate: &str, burst: u64, more: &str) -> String {
     format!("link.policer={{ rate = \"{rate}\", burst = \"{burst}B\"{more} }}")
 }
 
-/// A bucket of k + 1 packets drops the packets that a queue for k at its rate would: those that come when
-/// k packets' time of work is ahead. The queue waits, the bucket does not.
+/// A bucket of k + 1 packets drops the packets that a queue for k at its rate would: those that
+/// come when k packets' time of work is ahead. The queue waits, the bucket does not.
 #[test]
 fn a_policer_loses_what_a_queue_of_its_burst_would() {
     for (rate, burst) in [("90Mbps", 0), ("90Mbps", 9), ("97Mbps", 30), ("40Mbps", 3)] {
@@ -40,8 +40,8 @@ fn a_policer_loses_what_a_queue_of_its_burst_would() {
     }
 }
 
-/// Where yellow packets pass, only the higher of two rates drops, as a policer of its own; where they are
-/// dropped, so is all that exceeds the lower one. Surplus tokens of one rate help once.
+/// Where yellow packets pass, only the higher of two rates drops, as a policer of its own; where
+/// they are dropped, so is all that exceeds the lower one. Surplus tokens of one rate help once.
 #[test]
 fn yellow_packets_pass_the_lower_rate_or_are_dropped_at_it() {
     let run = |policer: String| run_with(POISSON, &[policer]);
@@ -142,8 +142,9 @@ fn a_small_burst_costs_a_flow_up_to_a_quarter_of_the_rate() {
     }
 }
 
-/// Flach and others 2016 found policed flows to lose many packets and to get far less than the rate: so it is
-/// where bursts of a window are larger than the bucket, unless that holds a bandwidth-delay product.
+/// Flach and others 2016 found policed flows to lose many packets and to get far less than the
+/// rate: so it is where bursts of a window are larger than the bucket, unless that holds a
+/// bandwidth-delay product.
 #[test]
 fn a_flow_that_is_not_paced_gets_far_less_behind_a_small_burst() {
     let share = |burst: f64| {

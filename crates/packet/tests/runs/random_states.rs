@@ -51,8 +51,8 @@ fn traces(scenario: &Scenario, seed: Seed) -> Traces {
     *report.expect("a report").traces.expect("traces")
 }
 
-/// The sampled states' values in a replication, by the ends of their keys, and the seconds of the warm-up that
-/// belong to their windows.
+/// The sampled states' values in a replication, by the ends of their keys, and the seconds of the
+/// warm-up that belong to their windows.
 fn predicted(scenario: &Scenario, seed: Seed) -> Vec<(String, f64, f64)> {
     let states = RandomStates::of(scenario);
     let sampled = states.list().iter().filter(|state| state.sampled);
@@ -74,7 +74,8 @@ fn by_flow(packets: &[PacketRecord]) -> BTreeMap<u32, Vec<&PacketRecord>> {
     flows
 }
 
-/// A packet comes in each millisecond of an on period: its length is that of its packets, to one more or less.
+/// A packet comes in each millisecond of an on period: its length is that of its packets, to one
+/// more or less.
 #[test]
 fn predicted_on_time_is_the_time_in_which_packets_come() {
     const GAP: f64 = 1e-3;
@@ -128,7 +129,8 @@ fn predicted_on_time_is_the_time_in_which_packets_come() {
     }
 }
 
-/// The bits above the rate in each 20 ms are those of the fluid, except where a source starts or stops within them.
+/// The bits above the rate in each 20 ms are those of the fluid, except where a source starts or
+/// stops within them.
 #[test]
 fn predicted_overload_is_what_packets_offer_above_the_rate() {
     const SLICE: f64 = 0.02;
@@ -198,7 +200,8 @@ fn predicted_overload_is_what_packets_offer_above_the_rate() {
     }
 }
 
-/// A load above every rate keeps the link busy: what leaves it is its rate in the window, the outages left out.
+/// A load above every rate keeps the link busy: what leaves it is its rate in the window, the
+/// outages left out.
 #[test]
 fn predicted_rates_and_outages_are_those_that_the_link_has() {
     const MARKOV: &str = "rate = { markov = [{ rate = \"20Mbps\", mean_time = \"3s\" }, { rate = \"2Mbps\", \

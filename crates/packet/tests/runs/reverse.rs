@@ -53,8 +53,8 @@ fn a_fast_way_back_is_as_good_as_none() {
     }
 }
 
-/// One acknowledgment lets one packet go: a way back of 0.3 Mb/s carries 937.5 of 40 bytes a second, and two
-/// packets each with delayed acknowledgments.
+/// One acknowledgment lets one packet go: a way back of 0.3 Mb/s carries 937.5 of 40 bytes a
+/// second, and two packets each with delayed acknowledgments.
 #[test]
 fn a_slow_way_back_slows_the_sender_down() {
     for (together, packets) in [(1, 937.5), (2, 1875.0)] {
@@ -103,8 +103,8 @@ fn lost_acknowledgments_are_covered_by_later_ones() {
     assert!(used > 0.85, "{used}");
 }
 
-/// Data of both directions: acknowledgments wait behind data and come in bunches (Zhang, Shenker and Clark 1991),
-/// and a share of each link goes to them.
+/// Data of both directions: acknowledgments wait behind data and come in bunches (Zhang, Shenker
+/// and Clark 1991), and a share of each link goes to them.
 #[test]
 fn two_way_traffic_shares_each_link_with_acknowledgments() {
     let two_way = format!(
@@ -171,8 +171,8 @@ fn transfers_complete_over_a_way_back() {
     }
 }
 
-/// The scenario with its acknowledgments on links "up" and "last", of which one is the target that packets are
-/// recorded at; a trickle of other packets crosses both.
+/// The scenario with its acknowledgments on links "up" and "last", of which one is the target that
+/// packets are recorded at; a trickle of other packets crosses both.
 fn recorded(target: &str, changes: &[(&str, &str)]) -> Report {
     let mut text = format!(
         "{}{}",
@@ -221,8 +221,8 @@ fn acknowledgments(report: &Report) -> Vec<PacketRecord> {
     acks
 }
 
-/// Acknowledgments are recorded as such, under the connection whose packets they acknowledge, with what the
-/// receiver has by then, however many of them are lost.
+/// Acknowledgments are recorded as such, under the connection whose packets they acknowledge, with
+/// what the receiver has by then, however many of them are lost.
 #[test]
 fn recorded_acknowledgments_say_what_has_arrived() {
     for (stack, handshake) in [("linux", true), ("ns2", true), ("rfc", false)] {

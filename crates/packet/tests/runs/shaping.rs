@@ -45,8 +45,9 @@ fn shaper(rate: &str, burst: u64, more: &str) -> String {
     format!("link.shaper={{ rate = \"{rate}\", burst = \"{burst}B\"{more} }}")
 }
 
-/// A bucket for one packet in front of a fast line sends each packet when a link of its rate would begin to: in
-/// front of a drop-tail queue nothing that waits, drops or is counted differs, not by a tick.
+/// A bucket for one packet in front of a fast line sends each packet when a link of its rate would
+/// begin to: in front of a drop-tail queue nothing that waits, drops or is counted differs, not by
+/// a tick.
 #[test]
 fn a_shaper_of_one_packet_is_a_link_of_its_rate() {
     for (rate, buffer) in [
@@ -67,7 +68,8 @@ fn a_shaper_of_one_packet_is_a_link_of_its_rate() {
             match metric {
                 // A packet that is half sent has all its tokens.
                 Metric::Utilization => assert!((found - estimate.mean).abs() < 1e-4, "{found}"),
-                // The last packet that waits leaves as it has its tokens, or as its last bit is sent.
+                // The last packet that waits leaves as it has its tokens, or as its last bit is
+                // sent.
                 Metric::Goodput | Metric::QueueAutocorrelation => {}
                 _ => assert_eq!(found, estimate.mean, "{} {rate}", metric.name()),
             }
@@ -75,8 +77,8 @@ fn a_shaper_of_one_packet_is_a_link_of_its_rate() {
     }
 }
 
-/// The same for every discipline, but for a packet: one that holds what waits has handed the next packet over
-/// as it waits for tokens, and does not count it against its limit.
+/// The same for every discipline, but for a packet: one that holds what waits has handed the next
+/// packet over as it waits for tokens, and does not count it against its limit.
 #[test]
 fn every_discipline_is_shaped_to_the_rate() {
     for queue in names() {
@@ -113,8 +115,9 @@ fn mean(report: &Report, metric: Metric) -> f64 {
         .map_or(0.0, |estimate: &Estimate| estimate.mean)
 }
 
-/// Packets come, leave and are dropped at a shaped link as at any: those that wait are those that came and
-/// have not left, and Little's law holds: packets waiting = those accepted per second x their mean wait.
+/// Packets come, leave and are dropped at a shaped link as at any: those that wait are those that
+/// came and have not left, and Little's law holds: packets waiting = those accepted per second x
+/// their mean wait.
 #[test]
 fn packets_that_wait_are_those_that_have_come_and_not_left() {
     for queue in names() {
@@ -213,8 +216,8 @@ fn a_shaper_that_never_holds_leaves_a_changing_line_alone() {
     }
 }
 
-/// A bucket for one packet in front of a line that is always faster is a link of its rate, however the line's
-/// changes.
+/// A bucket for one packet in front of a line that is always faster is a link of its rate, however
+/// the line's changes.
 #[test]
 fn a_shaper_hides_what_a_faster_line_does() {
     let steps = "{ steps = [[\"0s\", \"100Gbps\"], [\"7ms\", \"40Gbps\"]], repeat = \"11ms\" }";
@@ -244,8 +247,9 @@ fn a_shaper_hides_what_a_faster_line_does() {
     }
 }
 
-/// In no interval more than rate x t + burst, nor more than the line sends; nothing begins in an outage before
-/// which nothing waited; and with more than enough to send all is used: 20 Mb/s of 30 or 25, 4 of 4.
+/// In no interval more than rate x t + burst, nor more than the line sends; nothing begins in an
+/// outage before which nothing waited; and with more than enough to send all is used: 20 Mb/s of 30
+/// or 25, 4 of 4.
 #[test]
 fn a_changing_line_behind_a_shaper_is_used_and_no_more() {
     for kind in ["tbf", "htb"] {
@@ -290,7 +294,8 @@ fn a_changing_line_behind_a_shaper_is_used_and_no_more() {
     }
 }
 
-/// A second bucket that is given no size holds the largest packet as the line sees it, framing and all.
+/// A second bucket that is given no size holds the largest packet as the line sees it, framing and
+/// all.
 #[test]
 fn a_second_bucket_holds_the_largest_packet_with_its_framing() {
     let sparse = POISSON.replace("11Mbps", "4Mbps").replace("8Mbps", "3Mbps");

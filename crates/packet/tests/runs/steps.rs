@@ -53,8 +53,8 @@ fn equal_steps_are_a_constant_rate() {
     }
 }
 
-/// A rate that changes after the run is a constant one: the transmitter in steps gives the departures of
-/// the plain one, and every discipline sees the same.
+/// A rate that changes after the run is a constant one: the transmitter in steps gives the
+/// departures of the plain one, and every discipline sees the same.
 #[test]
 fn a_step_after_the_end_changes_nothing() {
     let later = "{ steps = [[\"0s\", \"9999991bps\"], [\"6s\", \"1Mbps\"]] }";
@@ -82,8 +82,8 @@ fn a_step_after_the_end_changes_nothing() {
     }
 }
 
-/// Where the rate changes slowly, the wait is that of M/D/1 at each rate in turn (Pollaczek-Khinchine:
-/// load times transmission time over 2 (1 - load)), weighted by arrivals.
+/// Where the rate changes slowly, the wait is that of M/D/1 at each rate in turn
+/// (Pollaczek-Khinchine: load times transmission time over 2 (1 - load)), weighted by arrivals.
 #[test]
 fn slow_steps_mix_two_queues() {
     let report = run(r#"
@@ -177,8 +177,8 @@ fn packets_wait_for_the_end_of_an_outage() {
     assert!((used - 1.0 / 9.0).abs() < 1e-3, "{used}");
 }
 
-/// A buffer in bytes is longer in time where the rate has dropped: the delay at its limit is what its bytes
-/// take at the rate of the time.
+/// A buffer in bytes is longer in time where the rate has dropped: the delay at its limit is what
+/// its bytes take at the rate of the time.
 #[test]
 fn a_full_buffer_takes_its_bytes_at_the_rate_of_the_time() {
     let delays = ["\"50Mbps\"", "\"5Mbps\""].map(|rate| {
@@ -203,7 +203,8 @@ fn a_full_buffer_takes_its_bytes_at_the_rate_of_the_time() {
     assert!((delays[1] / 0.2 - 1.0).abs() < 0.01, "{delays:?}");
 }
 
-/// The utilization of each sample is of what could be sent in its time, and their mean is the report's.
+/// The utilization of each sample is of what could be sent in its time, and their mean is the
+/// report's.
 #[test]
 fn traces_tell_the_use_of_what_could_be_sent() {
     let report = traced(
@@ -241,8 +242,9 @@ fn traces_tell_the_use_of_what_could_be_sent() {
     assert!(used.len() >= 15);
 }
 
-/// A stream of 8 Mb/s fills 50 kB while the rate is 5 Mb/s and not while it is 10: by hand, a queue takes
-/// 80 ms to drain in one phase, and nothing in the other but for what is left from the one before.
+/// A stream of 8 Mb/s fills 50 kB while the rate is 5 Mb/s and not while it is 10: by hand, a queue
+/// takes 80 ms to drain in one phase, and nothing in the other but for what is left from the one
+/// before.
 #[test]
 fn each_phase_has_a_queue_of_its_own() {
     let report = run(r#"
@@ -260,8 +262,8 @@ fn each_phase_has_a_queue_of_its_own() {
     for delay in slow.map(|metric| value(&report, metric)) {
         assert!((delay - 0.08).abs() < 0.0015, "{delay}");
     }
-    // It drains by 2 Mb/s behind the step: 40 ms at 10 Mb/s, in 0.2 of 5 s, of which the last 1 % of the time has
-    // the first quarter.
+    // It drains by 2 Mb/s behind the step: 40 ms at 10 Mb/s, in 0.2 of 5 s, of which the last 1 %
+    // of the time has the first quarter.
     assert!(value(&report, Metric::QueueDelayP50Fast) < 0.001);
     let left = value(&report, Metric::QueueDelayP99Fast);
     assert!((left - 0.03).abs() < 0.002, "{left}");

@@ -19,8 +19,9 @@ warmup = "1s"
 measure = "4s"
 "#;
 
-/// Whatever holds the packets, a link that is never idle carries what the standard's arithmetic says, and
-/// uses all of it. At 130 Mb/s (520 bits a symbol) 5.484 ms are 56 frames of 1560 B: 1345 symbols.
+/// Whatever holds the packets, a link that is never idle carries what the standard's arithmetic
+/// says, and uses all of it. At 130 Mb/s (520 bits a symbol) 5.484 ms are 56 frames of 1560 B: 1345
+/// symbols.
 #[test]
 fn a_flooded_link_carries_full_aggregates() {
     let turn = 43.0 + 7.5 * 9.0 + 40.0 + 1345.0 * 4.0 + 48.0;
@@ -78,13 +79,15 @@ fn sparse() -> String {
         .replace("measure = \"4s\"", "measure = \"200s\"")
 }
 
-/// A packet that comes to an idle link on an idle medium goes at once; one that comes while another's turn
-/// goes on waits for the rest of it: of some 0.25 ms, at 83 packets a second, 2 % do.
+/// A packet that comes to an idle link on an idle medium goes at once; one that comes while
+/// another's turn goes on waits for the rest of it: of some 0.25 ms, at 83 packets a second, 2 %
+/// do.
 #[test]
 fn a_single_packet_hardly_waits() {
     let report = run_with::<&str>(&sparse(), &[]);
-    // Data of one frame takes 25 symbols; residual turn times come as in M/G/1 with vacations behind each
-    // packet: load times half a turn's mean square over its mean, and backoffs are even from 0 to 15 slots.
+    // Data of one frame takes 25 symbols; residual turn times come as in M/G/1 with vacations
+    // behind each packet: load times half a turn's mean square over its mean, and backoffs are even
+    // from 0 to 15 slots.
     let busy: Vec<f64> = (0..16)
         .map(|slots| (40.0 + 25.0 * 4.0 + 48.0 + 43.0 + 9.0 * f64::from(slots)) * 1e-6)
         .collect();
@@ -101,8 +104,8 @@ fn a_single_packet_hardly_waits() {
     assert!((used / share - 1.0).abs() < 0.03, "{used} {share}");
 }
 
-/// The same among others: utilization is of what the link could have carried on average, whatever its few
-/// turns met.
+/// The same among others: utilization is of what the link could have carried on average, whatever
+/// its few turns met.
 #[test]
 fn what_could_have_been_sent_does_not_hang_on_chance() {
     let change = "link.medium={ kind = \"wifi\", stations = 3 }";
@@ -156,8 +159,8 @@ fn more_than_the_average_is_carried_by_chance() {
     assert!(above > 0);
 }
 
-/// Packets of two sizes fill aggregates by bytes of air or by frames, whichever comes first: what is carried of
-/// either mixture lies between what is carried of each size alone.
+/// Packets of two sizes fill aggregates by bytes of air or by frames, whichever comes first: what
+/// is carried of either mixture lies between what is carried of each size alone.
 #[test]
 fn mixed_sizes_carry_between_what_each_does() {
     let carried = |packet: &str| {

@@ -222,8 +222,8 @@ workload = {workload}
 }
 
 /// RFC 5681 section 4.1: behind a pause longer than the timeout the window starts again from the
-/// initial one; behind a shorter one it stays, and where `slow_start_after_idle` is off behind any. 100
-/// packets from a window of ten take four round trips, from a grown one a single one.
+/// initial one; behind a shorter one it stays, and where `slow_start_after_idle` is off behind any.
+/// 100 packets from a window of ten take four round trips, from a grown one a single one.
 #[test]
 fn the_window_restarts_after_a_long_pause() {
     let round = |pause: &str, rest: &str| {

@@ -60,7 +60,8 @@ pub struct EngineDescription {
     pub real_time: bool,
     /// Whether it simulates hosts and each of their packets.
     pub simulates_hosts: bool,
-    /// Whether it assumes which share of the flows loses at a congestion event, instead of simulating it.
+    /// Whether it assumes which share of the flows loses at a congestion event, instead of
+    /// simulating it.
     pub assumes_losses: bool,
     /// Names of the models among which one may choose; none where there is only the engine.
     pub models: fn() -> Vec<&'static str>,
@@ -211,17 +212,18 @@ pub enum Holds {
     Unknown,
 }
 
-/// One assumption of a model, held against a scenario.
+/// One assumption of a model, compared with a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     /// The assumption in a few words ("many unsynchronized long flows").
     pub assumption: &'static str,
     /// Whether it holds.
     pub holds: Holds,
-    /// For which share of the flows it does, 0 to 1, or of the load; none where it is about neither.
+    /// For which share of the flows it does, 0 to 1, or of the load; none where it is about
+    /// neither.
     pub share: Option<f64>,
-    /// Why, with the scenario's figures: what an engineer reads behind "does not apply: ", or behind
-    /// "applies: ".
+    /// Why, with the scenario's figures: what an engineer reads behind "does not apply: ", or
+    /// behind "applies: ".
     pub why: String,
 }
 
@@ -239,7 +241,7 @@ pub trait ClosedForm: Sync {
     /// Name on the command line ("bdp", "sqrt-n", ...).
     fn name(&self) -> &'static str;
 
-    /// Its assumptions, each held against the scenario.
+    /// Its assumptions, each compared with the scenario.
     fn assumptions(&self, scenario: &Scenario) -> Vec<Check>;
 
     /// The prediction at the scenario's buffer.

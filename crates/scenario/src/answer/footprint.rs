@@ -45,12 +45,13 @@ impl Need {
 pub struct Waiting {
     /// Largest number of waiting packets.
     pub packets: f64,
-    /// Those among them that go on to a receiver or another link. The link forgets the others when they leave.
+    /// Those among them that go on to a receiver or another link. The link forgets the others when
+    /// they leave.
     pub go_on: f64,
 }
 
-/// Memory that an engine stores for each part of a scenario, in bytes, with the spare capacity of containers that
-/// double when they grow.
+/// Memory that an engine stores for each part of a scenario, in bytes, with the spare capacity of
+/// containers that double when they grow.
 pub trait Footprint {
     /// Memory of a run without its parts.
     fn run(&self, _scenario: &Scenario) -> f64 {
@@ -88,8 +89,8 @@ pub fn controller_requirements(group: &FlowGroup) -> Requirements {
     made.map(|made| made.requirements()).unwrap_or_default()
 }
 
-/// Packets by which a window grows in a round trip, if a parameter above its default sets them, as in
-/// `{ kind = "aimd", increase = 1e6 }`.
+/// Packets by which a window grows in a round trip, if a parameter above its default sets them, as
+/// in `{ kind = "aimd", increase = 1e6 }`.
 pub(crate) fn grown(group: &FlowGroup) -> f64 {
     let controller = &group.controller;
     let parameters = controller.description().parameters.iter();

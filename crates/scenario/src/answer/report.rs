@@ -71,8 +71,8 @@ impl Report {
         }
     }
 
-    /// Says what was asked, where `scenario` leaves draws to each replication: the scenario with its laws, not
-    /// what [`Scenario::drawn`] made of it.
+    /// Says what was asked, where `scenario` leaves draws to each replication: the scenario with
+    /// its laws, not what [`Scenario::drawn`] made of it.
     pub fn asked_by(&mut self, scenario: &Scenario) {
         if !scenario.uncertain() {
             return;
@@ -288,8 +288,8 @@ pub struct Traces {
     /// Headers of these, one for each if `trace.acknowledgments` asks for it; else none.
     #[serde(skip)]
     pub headers: Vec<HeaderRecord>,
-    /// Acknowledgments that pass the target link's router on their way back, where that asks for them, in the
-    /// order in which they reach their senders.
+    /// Acknowledgments that pass the target link's router on their way back, where that asks for
+    /// them, in the order in which they reach their senders.
     #[serde(skip)]
     pub acknowledgments: Vec<AcknowledgmentRecord>,
     /// Every transfer that began in the traced time, in the order of completion.
@@ -452,12 +452,14 @@ pub enum HeaderRecord {
 /// The TCP header of a simulated packet, without its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeaderFields {
-    /// When the packet set out, in milliseconds since the run began (`TSval` of RFC 7323, without an offset).
+    /// When the packet set out, in milliseconds since the run began (`TSval` of RFC 7323, without
+    /// an offset).
     pub timestamp: u32,
     /// The other end's timestamp that it echoes; none where nothing has come from there yet.
     pub echo: Option<u32>,
-    /// Blocks that have arrived beyond a hole (RFC 2018), the one that caused the acknowledgment first: the
-    /// low bits of their first packet and of the one behind their last. Equal ones are none.
+    /// Blocks that have arrived beyond a hole (RFC 2018), the one that caused the acknowledgment
+    /// first: the low bits of their first packet and of the one behind their last. Equal ones are
+    /// none.
     pub blocks: [(u32, u32); MAX_BLOCKS],
     /// Whether its connection ends with it, or, of an acknowledgment, whether that end has arrived.
     pub finishes: bool,

@@ -34,8 +34,8 @@ pub enum WarningKind {
     NotStarted,
     /// No request of an incast (the subject) was answered in full: its time is a lower bound.
     LowerBound,
-    /// More was delivered in the measured time than the link carries in it (`link_bps`): what had waited
-    /// before counts, too. The subject is "goodput", or that of a group.
+    /// More was delivered in the measured time than the link carries in it (`link_bps`): what had
+    /// waited before counts, too. The subject is "goodput", or that of a group.
     GoodputAboveRate,
     /// The rate of a link (the subject) changes: values in units of its rate refer to its average
     /// (`average_bps`).
@@ -46,9 +46,10 @@ pub enum WarningKind {
     LeftOut,
     /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
     FluidBackground,
-    /// The scenario lies where the fluid engine is off by more than its manual promises, and by which figure (the
-    /// subject): a fair `window` of few packets (`window_packets`), a `buffer` that bursts overflow (`buffer_packets`,
-    /// `burst_packets`), an `rtt` far longer than another (`longest_by_shortest`), a `low_window`.
+    /// The scenario lies where the fluid engine is off by more than its manual promises, and by
+    /// which figure (the subject): a fair `window` of few packets (`window_packets`), a `buffer`
+    /// that bursts overflow (`buffer_packets`, `burst_packets`), an `rtt` far longer than another
+    /// (`longest_by_shortest`), a `low_window`.
     OutsideDomain,
     /// Which model answers (the subject), and why.
     Model,
@@ -58,7 +59,8 @@ pub enum WarningKind {
     Note,
     /// Metrics of which an engine says nothing.
     Silent,
-    /// A metric (the subject) that only some replications could measure (`measured`, `replications`).
+    /// A metric (the subject) that only some replications could measure (`measured`,
+    /// `replications`).
     MetricLeftOut,
     /// The machine was late in a run in real time. For the subject "lateness", the figures are the
     /// 99.9th percentile of the delay with which packets were handed over (`p999_s`), the time for

@@ -34,7 +34,7 @@ pub fn manual() -> String {
 }
 
 /// The manual's tables of controllers and queue disciplines, in Markdown: what each is, and what it
-/// was held against.
+/// was compared with.
 pub fn algorithms() -> String {
     let mut page = String::new();
     for (title, known) in [

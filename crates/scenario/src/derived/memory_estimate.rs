@@ -42,9 +42,9 @@ pub const MORE_MEMORY: &str = "`--memory` allows more";
 /// computing.
 const MAX_ARRIVALS: f64 = 1e10;
 
-/// Events that a packet may take: its way over each hop, its acknowledgment's, and the timers that both
-/// set; packets of which an unpaced first window has more leave in one event; times that a flow may
-/// set a timer to no avail; and what a run needs of its own, such as samples.
+/// Events that a packet may take: its way over each hop, its acknowledgment's, and the timers that
+/// both set; packets of which an unpaced first window has more leave in one event; times that a
+/// flow may set a timer to no avail; and what a run needs of its own, such as samples.
 const EVENTS_OF_A_PACKET: f64 = 40.0;
 const MOST_AT_ONCE: f64 = 1e4;
 const EVENTS_OF_A_RUN: f64 = 1e4;
@@ -94,11 +94,12 @@ impl Scenario {
         needs
     }
 
-    /// Refuses a run whose needs are more than [`MARGIN`] times `allowed` bytes. An estimate below that may be wrong by
-    /// as much: the run starts, and the batch ends it if it reaches the limit.
+    /// Refuses a run whose needs are more than [`MARGIN`] times `allowed` bytes. An estimate below
+    /// that may be wrong by as much: the run starts, and the batch ends it if it reaches the limit.
     ///
     /// # Errors
-    /// [`EngineError::TooLarge`] with the sum of the needs, the key that asks for most of it, and the limit.
+    /// [`EngineError::TooLarge`] with the sum of the needs, the key that asks for most of it, and
+    /// the limit.
     pub fn afford(
         &self,
         engine: &'static str,
@@ -151,8 +152,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// The most events that a run of packets takes: a few for each packet that the links can carry, that
-    /// sources send and that flows begin with.
+    /// The most events that a run of packets takes: a few for each packet that the links can carry,
+    /// that sources send and that flows begin with.
     pub fn most_events(&self) -> f64 {
         let smallest = self.flows().iter().map(|group| group.packet.infimum());
         let smallest = smallest.fold(f64::INFINITY, f64::min).max(1.0);
@@ -177,8 +178,8 @@ impl Scenario {
         EVENTS_OF_A_PACKET * (packets + first.sum::<f64>() + pushed) + EVENTS_OF_A_RUN
     }
 
-    /// The most packets that a group's flows send to no avail, for their windows grow by more in a round trip
-    /// than links take.
+    /// The most packets that a group's flows send to no avail, for their windows grow by more in a
+    /// round trip than links take.
     fn pushed(&self, group: &FlowGroup) -> f64 {
         let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
         group.count as f64 * round_trips * grown(group)
@@ -190,14 +191,14 @@ impl Scenario {
     }
 }
 
-/// Whether each packet leaves at a time of its own, those of a first window, too: by the stack's choice, or by a
-/// controller that measures rates.
+/// Whether each packet leaves at a time of its own, those of a first window, too: by the stack's
+/// choice, or by a controller that measures rates.
 fn paced(group: &FlowGroup) -> bool {
     group.stack.pacing || controller_requirements(group).samples == Capabilities::Rates
 }
 
-/// Packets per second of a group's sources, or transfers per second of its open loop; none where flows
-/// wait for what they have sent.
+/// Packets per second of a group's sources, or transfers per second of its open loop; none where
+/// flows wait for what they have sent.
 fn arrivals_per_second(group: &FlowGroup) -> f64 {
     if let Workload::OpenLoop { interarrival, .. } = &group.workload {
         return 1.0 / interarrival.mean().max(1e-12);

@@ -1,5 +1,5 @@
-//! Draws of what is not known of the traffic: numbers of flows and common round-trip times, anew for each
-//! replication. The scenario itself has their means; engines only ever see draws.
+//! Draws of what is not known of the traffic: numbers of flows and common round-trip times, again
+//! for each replication. The scenario itself has their means; engines only ever see draws.
 
 use std::borrow::Cow;
 
@@ -36,8 +36,8 @@ impl FlowGroup {
         group
     }
 
-    /// The number of flows that the replication of this seed draws for this group, the scenario's group of
-    /// this `number`.
+    /// The number of flows that the replication of this seed draws for this group, the scenario's
+    /// group of this `number`.
     pub fn drawn_count(&self, number: u64, seed: Seed) -> u64 {
         match self.count_law {
             FlowCount::Fixed(count) => count,
@@ -47,8 +47,8 @@ impl FlowGroup {
         }
     }
 
-    /// The common round-trip time that the replication of this seed draws for this group, likewise; none
-    /// where the flows have no common one.
+    /// The common round-trip time that the replication of this seed draws for this group, likewise;
+    /// none where the flows have no common one.
     pub fn drawn_rtt(&self, number: u64, seed: Seed) -> Option<Time> {
         self.common_rtt.then(|| {
             let mut stream = Stream::new(seed, number, Purpose::CommonRoundTrip);

@@ -1,6 +1,7 @@
 //! Values that keys allow, as a JSON Schema for programs and as words for people.
 //!
-//! A form gives the [`Grammar`] of its values. The schema, `explain` and the manual collect the texts of all keys.
+//! A form gives the [`Grammar`] of its values. The schema, `explain` and the manual collect the
+//! texts of all keys.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};

@@ -8,9 +8,10 @@
 //! warmup: Time = Time::from_secs(10), key(WARMUP);     <- field, type, default, form
 //! ```
 //!
-//! The *form* (`form.rs`) says which values the key takes: it reads them, refuses the others, writes
-//! them and describes them. `key` leaves the default out of the canonical form; `always` writes it,
-//! too, as the oldest keys do. So a new key is a `key`: scenarios without it keep their SHA-256.
+//! The *form* (`form.rs`) says which values the key takes: it reads them, refuses the others,
+//! writes them and describes them. `key` leaves the default out of the canonical form; `always`
+//! writes it, too, as the oldest keys do. So a new key is a `key`: scenarios without it keep their
+//! SHA-256.
 
 use forebay_units::{Bytes, Rate};
 use serde_json::{Map, Value};

@@ -128,9 +128,9 @@ fn legible(text: &str) -> Cow<'_, str> {
     told.collect::<String>().into()
 }
 
-/// Whether a character moves the cursor, colors, rings, breaks a line or turns the direction of what
-/// follows (C0, C1, Unicode's separators and directional formatting), or is none at all: XML 1.0 takes
-/// neither U+FFFE nor U+FFFF.
+/// Whether a character moves the cursor, colors, rings, breaks a line or turns the direction of
+/// what follows (C0, C1, Unicode's separators and directional formatting), or is none at all: XML
+/// 1.0 takes neither U+FFFE nor U+FFFF.
 pub(crate) fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -206,7 +206,8 @@ pub fn likeliest<'a>(
     best.map(|(_, name)| name)
 }
 
-/// How far two texts of one length are apart where they differ: `p98` is nearer to `p99` than to `p95`.
+/// How far two texts of one length are apart where they differ: `p98` is nearer to `p99` than to
+/// `p95`.
 fn apart(one: &str, other: &str) -> u32 {
     let pairs = one.chars().zip(other.chars());
     pairs.map(|(a, b)| (a as u32).abs_diff(b as u32)).sum()

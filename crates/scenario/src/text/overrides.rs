@@ -74,7 +74,8 @@ impl Override {
         }
     }
 
-    /// Whether defaults of a group follow from what it changes: its preset of a stack or its controller.
+    /// Whether defaults of a group follow from what it changes: its preset of a stack or its
+    /// controller.
     pub(crate) fn chooses_defaults(&self) -> bool {
         let mut parts = self.key.split('.');
         parts.next() == Some("flows") && matches!(parts.nth(1), Some("stack" | "cca"))
@@ -125,9 +126,9 @@ impl Node {
         Ok(())
     }
 
-    /// Drops the `count` of groups with this name or number, or of all ("*"), whose workload says how many flows there
-    /// are, so that changed users or servers do not contradict the former number. A count that an argument asks for
-    /// remains.
+    /// Drops the `count` of groups with this name or number, or of all ("*"), whose workload says
+    /// how many flows there are, so that changed users or servers do not contradict the former
+    /// number. A count that an argument asks for remains.
     fn drop_former_counts(&mut self, group: &str) {
         let mut entries = self.entries_mut().into_iter().flatten();
         let flows = entries.find(|(key, _)| key == "flows");
@@ -289,7 +290,8 @@ impl Node {
                 });
                 let child = &mut entries[at].1;
                 if let Content::Text(kind) = &child.content {
-                    // `queue = "red"` is short for `queue = { kind = "red" }`; of a rate or a delay steps take the place.
+                    // `queue = "red"` is short for `queue = { kind = "red" }`; of a rate or a delay
+                    // steps take the place.
                     let kind = Self::of(Content::Text(kind.clone()), child.place.clone());
                     let kind = (!steps).then(|| ("kind".into(), kind));
                     child.content = Content::Table(kind.into_iter().collect());

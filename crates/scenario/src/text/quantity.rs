@@ -17,7 +17,8 @@ pub(crate) fn packets(text: &str) -> Option<f64> {
 /// ```
 pub fn split_quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    // From the longest beginning that may be a number: "1e" in "1e" is one and a unit, in "1e3" it is not.
+    // From the longest beginning that may be a number: "1e" in "1e" is one and a unit, in "1e3" it
+    // is not.
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
     let longest = text.find(|c| !digits(c)).unwrap_or(text.len());
     let number = |end: &usize| text[..*end].parse::<f64>().is_ok();

@@ -328,7 +328,8 @@ fn every_word_stays_itself() {
                 let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "again", &[]);
                 assert_eq!(again.as_ref(), Ok(scenario), "{name} {word}");
                 for (other, another) in &given[..at] {
-                    // `app_limited` and the like may be a table, too, and presets are what they stand for.
+                    // `app_limited` and the like may be a table, too, and presets are what they
+                    // stand for.
                     assert!(scenario != another, "{name}: {word} {other}");
                 }
                 examined += 1;

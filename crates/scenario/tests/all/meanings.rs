@@ -20,7 +20,8 @@ fn group(flows: &str) -> FlowGroup {
         .clone()
 }
 
-/// Laws that are given by their mean have it: of starts to a picosecond's share, of sizes to a byte.
+/// Laws that are given by their mean have it: of starts to a picosecond's share, of sizes to a
+/// byte.
 #[test]
 fn a_law_of_a_mean_has_it() {
     for distribution in [
@@ -152,7 +153,8 @@ fn numbers_of_flows_follow_their_law() {
     }
 }
 
-/// Speech is a packet in every interval of a spurt, whatever its size: what it sends is that while it talks.
+/// Speech is a packet in every interval of a spurt, whatever its size: what it sends is that while
+/// it talks.
 #[test]
 fn speech_is_a_packet_in_every_interval() {
     let rate = |flows: &str| group(flows).unresponsive_rate().unwrap();
@@ -185,7 +187,8 @@ fn speech_is_a_packet_in_every_interval() {
     }
 }
 
-/// Transfers load a link by the bytes of their packets, headers included, over the time between them.
+/// Transfers load a link by the bytes of their packets, headers included, over the time between
+/// them.
 #[test]
 fn open_loops_offer_packets_over_time() {
     for (size, packets) in [("960B", 1.0), ("961B", 2.0), ("9600B", 10.0), ("1B", 1.0)] {
@@ -287,7 +290,8 @@ fn jitter_is_added() {
     );
 }
 
-/// The ends of a range over flows are its first and last flow, to the last bit, and all steps are equal.
+/// The ends of a range over flows are its first and last flow, to the last bit, and all steps are
+/// equal.
 #[test]
 fn equally_spaced_flows_begin_and_end_where_they_should() {
     let ends = (Time::from_millis(7), Time::from_picos(100_000_000_001));
@@ -325,7 +329,8 @@ fn equally_spaced_flows_begin_and_end_where_they_should() {
     }
 }
 
-/// A share of a bandwidth-delay product is rounded down to bytes, but not for what rounding of the product does.
+/// A share of a bandwidth-delay product is rounded down to bytes, but not for what rounding of the
+/// product does.
 #[test]
 fn multiples_of_a_product_are_whole_where_they_should_be() {
     // 10 Mb/s and 40 ms are 50000 bytes.
@@ -409,7 +414,8 @@ fn presets_are_those_of_their_sources() {
         [&Stack::RFC, &Stack::NS2].map(|s| s.delayed_ack.packets),
         [1, 1]
     );
-    // Twelve bytes of timestamps beside forty of IPv4 and TCP; segmentation offload; F-RTO (RFC 5682).
+    // Twelve bytes of timestamps beside forty of IPv4 and TCP; segmentation offload; F-RTO (RFC
+    // 5682).
     for (stack, linux) in [
         (Stack::RFC, false),
         (Stack::NS2, false),
@@ -435,7 +441,8 @@ fn presets_are_those_of_their_sources() {
     );
 }
 
-/// Without SACK a receiver does not compress what it says of holes; a SYN is a header, which IPv4 never goes without.
+/// Without SACK a receiver does not compress what it says of holes; a SYN is a header, which IPv4
+/// never goes without.
 #[test]
 fn what_a_stack_sends_follows_from_what_it_is() {
     for recovery in ["newreno", "sack", "pipe", "fack", "rack"] {

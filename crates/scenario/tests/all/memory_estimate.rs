@@ -92,11 +92,12 @@ fn no_more_waits_than_the_buffer_holds_or_than_comes() {
         ("buffer = \"50p\"", bulk(""), 50.0, 51.0),
         // 10 kB of packets of 1000 bytes.
         ("buffer = \"10kB\"", bulk(""), 10.0, 11.0),
-        // Below the link's rate nothing is left over but swings; at twice the rate as much as the link
-        // sends.
+        // Below the link's rate nothing is left over but swings; at twice the rate as much as the
+        // link sends.
         (endless, cbr("4Mbps"), 0.0, 1000.0),
         (endless, cbr("16Mbps"), 10_000.0, 11_000.0),
-        // Two packets for each that has left, the first windows of three flows, and those of timers.
+        // Two packets for each that has left, the first windows of three flows, and those of
+        // timers.
         (
             endless,
             bulk("initial_window = \"10p\""),
@@ -175,8 +176,8 @@ fn flows_are_counted_under_the_key_that_asks_for_them() {
             9e3,
             9e3,
         ),
-        // A thousand transfers, half of what the link carries: those of two round trips at least, and far
-        // from all.
+        // A thousand transfers, half of what the link carries: those of two round trips at least,
+        // and far from all.
         (
             group(
                 "web",
@@ -332,8 +333,8 @@ pub(crate) fn only(needs: Vec<Need>) -> Need {
     needs.into_iter().next().unwrap()
 }
 
-/// Forty for each packet that links carry, sources send, flows begin with or push to no avail, and ten
-/// thousand of the run's own.
+/// Forty for each packet that links carry, sources send, flows begin with or push to no avail, and
+/// ten thousand of the run's own.
 #[test]
 fn events_are_a_few_for_each_packet() {
     let begun = |more: &str| bulk(&format!("initial_window = \"10p\"\n{more}"));

@@ -80,7 +80,8 @@ fn a_buffer_is_shown_as_it_is_read() {
     }
 }
 
-/// As many names as a line bears, and never one that would take less room than saying that it is left out.
+/// As many names as a line bears, and never one that would take less room than saying that it is
+/// left out.
 #[test]
 fn names_are_listed_or_counted() {
     for length in [1, 10, 40] {

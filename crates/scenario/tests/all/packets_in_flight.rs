@@ -14,21 +14,24 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
     };
     // A tenth of many flows at most wait for a retransmission at the same time, and swing.
     let at_once = |flows: f64| (0.1 * flows + 6.0 * f64::sqrt(0.1 * flows)) / flows;
-    // With SACK a retransmission is lost at the rate of other packets, 1.5 / W^2 of windows of W packets.
+    // With SACK a retransmission is lost at the rate of other packets, 1.5 / W^2 of windows of W
+    // packets.
     let lost_again = |flows: f64, seconds: f64| {
         let window = 114.0 / flows;
         let loss = 1.5 / (window * window);
         let waiting = flows * loss * loss * window / 0.1 * seconds;
         (waiting + 6.0 * f64::sqrt(waiting)) / flows * 1000.0 * seconds
     };
-    // Rounds of 110 ms: one to detect the losses, one for their repetition, and one for each time that they are lost again.
+    // Rounds of 110 ms: one to detect the losses, one for their repetition, and one for each time
+    // that they are lost again.
     let repaired = |loss: f64| {
         let again = -libm::log((loss * 38.0).max(1.0)) / libm::log(loss);
         1000.0 * 0.11 * (2.0 + again)
     };
     for (more, most) in [
-        // 100 packets of a round trip and one of each of three flows, 11 in the queue. Slow starts that no threshold ends
-        // lose retransmissions of each flow: all three send for a timeout and three round trips.
+        // 100 packets of a round trip and one of each of three flows, 11 in the queue. Slow starts
+        // that no threshold ends lose retransmissions of each flow: all three send for a timeout
+        // and three round trips.
         ("count = 3\nmin_rto = \"1s\"", 114.0 + 1300.0),
         ("count = 3\nmin_rto = \"2s\"", 114.0 + 2300.0),
         // Thresholds of 30 packets leave room in the network: later losses follow from the windows.
@@ -50,8 +53,9 @@ fn what_is_not_acknowledged_propagates_waits_or_follows_a_missing_packet() {
             "count = 3\nmin_rto = \"1s\"\ncca = \"bbr\"\nrecovery = \"sack\"",
             114.0 + 3300.0,
         ),
-        // RACK detects a lost retransmission after a round trip, whatever the timer is. Rate-based flows that compete lose
-        // 30 % of 38 packets and 30 % of these again, those of version 3 2 %.
+        // RACK detects a lost retransmission after a round trip, whatever the timer is. Rate-based
+        // flows that compete lose 30 % of 38 packets and 30 % of these again, those of version 3 2
+        // %.
         (
             "count = 3\nmin_rto = \"1s\"\ncca = \"bbr\"",
             114.0 + repaired(0.3),
@@ -126,7 +130,8 @@ fn transfers_that_are_alive_are_those_that_come_in_the_time_that_they_stay() {
     }
 }
 
-/// Windows that grow in a lossless network double in each round trip, and so do the records of what they sent.
+/// Windows that grow in a lossless network double in each round trip, and so do the records of what
+/// they sent.
 #[test]
 fn no_window_outgrows_its_slow_start() {
     let sent = Each {
@@ -138,7 +143,8 @@ fn no_window_outgrows_its_slow_start() {
     let scenario = Scenario::parse(text, Format::Toml, "test", &[]).unwrap();
     let need = only(scenario.needs(&sent, false));
     assert!((need.bytes - 3.0 * 10.0 * 8.0).abs() < 1e-6, "{need:?}");
-    // A handshake and a late start take a round trip each, and a round trip that is not over does not count.
+    // A handshake and a late start take a round trip each, and a round trip that is not over does
+    // not count.
     for (more, windows) in [
         ("handshake = true", 4.0),
         ("start = \"1s\"", 4.0),
@@ -160,7 +166,8 @@ fn no_window_outgrows_its_slow_start() {
     }
 }
 
-/// Above a threshold a window grows by a packet in each round trip, and by 0.4 t^3 packets with CUBIC.
+/// Above a threshold a window grows by a packet in each round trip, and by 0.4 t^3 packets with
+/// CUBIC.
 #[test]
 fn a_threshold_bounds_the_packets_of_long_flows() {
     let waiting = Each {
@@ -213,7 +220,8 @@ fn packets_of_transfers_are_in_flight_for_a_round_trip_of_each_window_that_the_r
     }
 }
 
-/// Transfers that come at random leave packets in a queue by their bunches, not by all that is in flight.
+/// Transfers that come at random leave packets in a queue by their bunches, not by all that is in
+/// flight.
 #[test]
 fn packets_of_transfers_wait_where_arrivals_exceed_what_a_link_carries() {
     let waiting = Each {
@@ -238,7 +246,8 @@ fn packets_of_transfers_wait_where_arrivals_exceed_what_a_link_carries() {
     }
 }
 
-/// Packets wait at an access link for as long as the run lasts only where it is slower than the rest of the path.
+/// Packets wait at an access link for as long as the run lasts only where it is slower than the
+/// rest of the path.
 #[test]
 fn what_waits_at_access_links_is_bounded_by_windows_where_links_drop() {
     let sent = Each {
@@ -335,7 +344,8 @@ fn records_are_counted_and_kept_in_lists_that_double() {
     let header = size_of::<HeaderRecord>() as f64;
     let more = (all[0].bytes - packets.bytes) / count / header;
     assert!((more - 3.0).abs() < 1e-3, "{more}");
-    // The link carries 8 Mb/s in packets of 1000 bytes for ten seconds, each of which may be acknowledged.
+    // The link carries 8 Mb/s in packets of 1000 bytes for ten seconds, each of which may be
+    // acknowledged.
     let each = size_of::<AcknowledgmentRecord>() as f64;
     let acknowledgments = all[1].bytes / each / 3.0;
     let carried = 10_000.0;

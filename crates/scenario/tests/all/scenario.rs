@@ -266,8 +266,8 @@ fn every_algorithm_is_explained_and_spelled_once() {
     }
 }
 
-/// Unchanged, not right: hashes of scenarios stand in reports and file names, and a key that is added
-/// may not change those of scenarios without it.
+/// Unchanged, not right: hashes of scenarios stand in reports and file names, and a key that is
+/// added may not change those of scenarios without it.
 #[test]
 fn the_hash_of_a_scenario_stays() {
     let hash = "61f241b94c57f18c3f5ea2b3efcda2e33508d9104ae2c12f81f1bfee80881bca";
@@ -510,8 +510,8 @@ fn periods_of_infinite_mean_have_no_steady_state() {
     assert!(with("{ pareto = { shape = 1.1, minimum = \"1s\" } }", "").is_ok());
 }
 
-/// Gigabit Ethernet carries 1,488,095 frames of 64 bytes, or 81,274 of 1,518 bytes, in a second (RFC 2544
-/// section 9.1 lists the frame sizes; each takes 8 bytes of preamble and 12 of gap more).
+/// Gigabit Ethernet carries 1,488,095 frames of 64 bytes, or 81,274 of 1,518 bytes, in a second
+/// (RFC 2544 section 9.1 lists the frame sizes; each takes 8 bytes of preamble and 12 of gap more).
 #[test]
 fn a_gigabit_ethernet_carries_the_frames_that_the_standard_says() {
     for (payload, frames) in [(46, 1_488_095), (1500, 81_274)] {

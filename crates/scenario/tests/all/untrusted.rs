@@ -6,8 +6,8 @@ fn parse(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(text, Format::Toml, "file.toml", &[])
 }
 
-/// A quantity of packets that must be whole is refused with the nearest one; a threshold, a size of a
-/// transfer and a window may be broken.
+/// A quantity of packets that must be whole is refused with the nearest one; a threshold, a size of
+/// a transfer and a window may be broken.
 #[test]
 fn packets_that_cannot_be_broken_are_whole() {
     let text = |buffer: &str, access: &str| {
@@ -104,7 +104,8 @@ path = ["a", "b"]
     assert!(error.contains("20ms") && error.contains("1s"), "{error}");
 }
 
-/// Reading takes time in proportion to the text: what would take minutes otherwise takes seconds here.
+/// Reading takes time in proportion to the text: what would take minutes otherwise takes seconds
+/// here.
 #[test]
 fn large_texts_are_read_or_refused_at_once() {
     let head = "[link]\nrate = \"1Gbps\"\nbuffer = \"50p\"\n";

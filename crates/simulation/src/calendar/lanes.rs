@@ -179,7 +179,8 @@ impl Lanes {
         self.times[lane % MAX_LANES] = head.time;
     }
 
-    /// The node at which a lane enters. That it is one of all spares its way to the root all checks.
+    /// The node at which a lane enters. That it is one of all spares its way to the root all
+    /// checks.
     #[inline]
     fn leaf(&self, lane: usize) -> usize {
         (self.rings.len() + lane) % NODES

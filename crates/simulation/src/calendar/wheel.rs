@@ -16,7 +16,8 @@ const CHUNK: usize = 15;
 #[repr(C, align(64))]
 struct Chunk {
     events: [Event; CHUNK],
-    /// The next one of the same bucket, or of the free ones; all but the first of a bucket are full.
+    /// The next one of the same bucket, or of the free ones; all but the first of a bucket are
+    /// full.
     next: u32,
 }
 
@@ -54,8 +55,8 @@ pub(super) struct Wheel {
     pool: Vec<Chunk>,
     /// First chunk that is free again.
     free: u32,
-    /// Number of the current bucket. The first one is number 1: before the wheel turns, what begins at
-    /// time zero is not sorted in one by one, of which a million would take minutes.
+    /// Number of the current bucket. The first one is number 1: before the wheel turns, what begins
+    /// at time zero is not sorted in one by one, of which a million would take minutes.
     turn: u64,
     /// Events of the current bucket and before, in falling order.
     current: Vec<Event>,

@@ -23,8 +23,8 @@ impl GatedLink {
         }
     }
 
-    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped. Its
-    /// wait goes to an account.
+    /// A packet arrives: its departure and whether it was marked, or `None` where it is dropped.
+    /// Its wait goes to an account.
     pub(crate) fn arrive(&mut self, packet: &Packet, account: Account) -> Option<(Time, bool)> {
         let now = packet.arrival;
         let arrival = self.fifo.found(now, packet.size);

@@ -53,7 +53,7 @@ impl Bursts {
         }
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self) {
         *self = Self::new();
     }

@@ -1,7 +1,7 @@
-//! A link that sends at opportunities, as Mahimahi's link emulation does (Netravali et al., USENIX ATC
-//! 2015; `LinkQueue::rationalize` in its `src/frontend/link_queue.cc`): each carries up to 1,504 bytes
-//! of what arrived before it, a packet that does not fit goes on at the next one, and what is left of
-//! one when nothing waits is lost.
+//! A link that sends at opportunities, as Mahimahi's link emulation does (Netravali et al., USENIX
+//! ATC 2015; `LinkQueue::rationalize` in its `src/frontend/link_queue.cc`): each carries up to
+//! 1,504 bytes of what arrived before it, a packet that does not fit goes on at the next one, and
+//! what is left of one when nothing waits is lost.
 
 use std::sync::Arc;
 
@@ -11,10 +11,12 @@ use forebay_units::{Bytes, Opportunities, Time, Work};
 #[derive(Clone, Debug)]
 pub(crate) struct DeliveryTrace {
     opportunities: Arc<Opportunities>,
-    /// The opportunity that is to be used next, counted from the beginning, and the bytes it still carries.
+    /// The opportunity that is to be used next, counted from the beginning, and the bytes it still
+    /// carries.
     current: u64,
     left: u64,
-    /// Bytes of each packet that was taken in at this turn, of them together, and of all packets so far.
+    /// Bytes of each packet that was taken in at this turn, of them together, and of all packets so
+    /// far.
     loaded: Vec<u64>,
     together: u64,
     taken: u64,
@@ -121,7 +123,8 @@ mod tests {
     /// Opportunity by opportunity, by hand, as mm-link(1) and `rationalize` have it.
     #[test]
     fn packets_leave_as_a_table_says() {
-        // Opportunities at 1, 1, 3, 7; 8, 8, 10, 14; ... ms. IP packets of 1,500 bytes fill one each.
+        // Opportunities at 1, 1, 3, 7; 8, 8, 10, 14; ... ms. IP packets of 1,500 bytes fill one
+        // each.
         let full = |list: &[u64]| {
             list.iter()
                 .map(|&at| (micros(at), 1500))
@@ -137,12 +140,12 @@ mod tests {
         let found = play(at("1 2"), Limit::Packets(100), &full(&[1000, 2000, 4500]));
         assert_eq!(found, [2, 3, 5].map(|at| Left::At(Time::from_millis(at))));
 
-        // 496 bytes and the tunnel's 4 are a third of an opportunity, with 4 bytes of it to spare: what
-        // waits before it shares it, and a large packet goes on at the next ones.
+        // 496 bytes and the tunnel's 4 are a third of an opportunity, with 4 bytes of it to spare:
+        // what waits before it shares it, and a large packet goes on at the next ones.
         let arrivals = [496, 496, 496, 496, 2500, 96].map(|size| (micros(100), size));
         let found = play(at("1 2 3 4 5 9"), Limit::Packets(100), &arrivals);
-        // 1504 - 1500 = 4 of the fourth at 1 ms, 496 at 2 ms; 2504 = 1008 at 2 ms and 1496 at 3 ms; 8 of
-        // the last at 3 ms and 92 at 4 ms.
+        // 1504 - 1500 = 4 of the fourth at 1 ms, 496 at 2 ms; 2504 = 1008 at 2 ms and 1496 at 3 ms;
+        // 8 of the last at 3 ms and 92 at 4 ms.
         let departures = [1, 1, 1, 2, 3, 4].map(|at| Left::At(Time::from_millis(at)));
         assert_eq!(found, departures);
     }

@@ -9,8 +9,8 @@ use forebay_units::{RateSteps, Time};
 
 use crate::link::Link;
 
-/// The falls of the rates of all links, one after the other. They are looked at just behind each, when all
-/// that happens at its very instant has happened: what an outage flushes no longer waits.
+/// The falls of the rates of all links, one after the other. They are looked at just behind each,
+/// when all that happens at its very instant has happened: what an outage flushes no longer waits.
 #[derive(Debug)]
 pub(crate) struct RateFalls(Vec<Falling>);
 

@@ -1,5 +1,5 @@
-//! The first-in-first-out link: a packet's departure is known when it arrives, so
-//! such a link needs no event of its own and its backlog is a number, the time until which it is busy.
+//! The first-in-first-out link: a packet's departure is known when it arrives, so such a link needs
+//! no event of its own and its backlog is a number, the time until which it is busy.
 
 use std::collections::VecDeque;
 
@@ -41,8 +41,8 @@ impl FifoLink {
         }
     }
 
-    /// A packet of `size` bytes arrives: its departure, or `None` where it is dropped. Its wait goes to
-    /// an account.
+    /// A packet of `size` bytes arrives: its departure, or `None` where it is dropped. Its wait
+    /// goes to an account.
     #[expect(
         clippy::inline_always,
         reason = "a call costs each packet 30 of 340 instructions"
@@ -79,8 +79,8 @@ impl FifoLink {
         Some(self.transmitter.busy_until)
     }
 
-    /// The part of the current transmission that is left when a packet is dropped, in parts of 65,536, at a constant
-    /// rate.
+    /// The part of the current transmission that is left when a packet is dropped, in parts of
+    /// 65,536, at a constant rate.
     pub(crate) fn phase(&self, now: Time) -> Option<u16> {
         let (left, transmission) = match &self.room {
             Room::Uniform { transmission, .. } => {
@@ -325,7 +325,7 @@ impl FifoLink {
         }
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         let (_, ahead) = self.waiting(now);
         let usage = self.usage(now);

@@ -1,5 +1,5 @@
-//! A link whose queue is emptied when an outage begins: one packet after the other, and a turn of its own
-//! for each outage that finds packets waiting.
+//! A link whose queue is emptied when an outage begins: one packet after the other, and a turn of
+//! its own for each outage that finds packets waiting.
 
 use std::collections::VecDeque;
 
@@ -26,8 +26,9 @@ impl FlushOnOutage {
         }
     }
 
-    /// See [`crate::link::scheduler::Scheduler::next`]: the time at which the packet before has left,
-    /// or at which an earlier outage begins. An outage that finds an empty queue flushes nothing.
+    /// See [`crate::link::scheduler::Scheduler::next`]: the time at which the packet before has
+    /// left, or at which an earlier outage begins. An outage that finds an empty queue flushes
+    /// nothing.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.transmitter.busy_until.max(now);
         while self.outages.front().is_some_and(|begin| *begin < now) {

@@ -1,10 +1,11 @@
 //! Variation of the time that simulated hosts take before they answer a packet.
 //!
-//! Without it, flows over a full drop-tail queue stay in phase with its departures, and the phase decides which flow
-//! loses (Floyd and Jacobson 1992, "On traffic phase effects in packet-switched gateways"). Their remedy is a random
-//! processing time between zero and the time that the bottleneck needs for a packet. Here it moves the instant at which
-//! a packet has left the slowest link of its path, within the time of the packet's own transmission. So packets that
-//! leave one after the other also arrive one after the other, and a lane of the calendar stays in order.
+//! Without it, flows over a full drop-tail queue stay in phase with its departures, and the phase
+//! decides which flow loses (Floyd and Jacobson 1992, "On traffic phase effects in packet-switched
+//! gateways"). Their remedy is a random processing time between zero and the time that the
+//! bottleneck needs for a packet. Here it moves the instant at which a packet has left the slowest
+//! link of its path, within the time of the packet's own transmission. So packets that leave one
+//! after the other also arrive one after the other, and a lane of the calendar stays in order.
 
 use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_scenario::{FlowGroup, Scenario};
@@ -21,7 +22,8 @@ pub(crate) struct HostTiming {
     half: Time,
 }
 
-/// How much earlier than at the latest a packet arrives: a draw between zero and its transmission time.
+/// How much earlier than at the latest a packet arrives: a draw between zero and its transmission
+/// time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lead {
     /// Transmission time of a byte, in picoseconds; zero if nothing varies.
@@ -37,8 +39,9 @@ impl Lead {
         seed: 0,
     };
 
-    /// Subtracts the draw from the `latest` delay of a packet of `size` bytes that departs at `departure`. The time of
-    /// the departure tells the packet from all others of the link. A long multiplication mixes the bits.
+    /// Subtracts the draw from the `latest` delay of a packet of `size` bytes that departs at
+    /// `departure`. The time of the departure tells the packet from all others of the link. A long
+    /// multiplication mixes the bits.
     #[inline]
     pub(crate) fn subtracted(self, latest: Time, departure: Time, size: u32) -> Time {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -101,8 +104,8 @@ impl HostTiming {
         self.half > Time::ZERO
     }
 
-    /// The latest arrival at the next hop or the hosts after a departure, if `delay` is that to them. For packets of the
-    /// largest size the mean is `delay`, unless that is too short.
+    /// The latest arrival at the next hop or the hosts after a departure, if `delay` is that to
+    /// them. For packets of the largest size the mean is `delay`, unless that is too short.
     pub(crate) fn latest(self, delay: Time) -> Time {
         self.soonest(delay) + self.half + self.half
     }
@@ -118,7 +121,8 @@ impl HostTiming {
     }
 }
 
-/// The order of packets after a shaper, which may send a burst with less than the time of a packet between them.
+/// The order of packets after a shaper, which may send a burst with less than the time of a packet
+/// between them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InOrder {
     /// Varied departure of the last packet.
@@ -134,8 +138,8 @@ impl InOrder {
             .collect()
     }
 
-    /// The departure of the next packet, earlier by its draw but after that of the packet before it. With its `latest`
-    /// delay it arrives no sooner than it departs.
+    /// The departure of the next packet, earlier by its draw but after that of the packet before
+    /// it. With its `latest` delay it arrives no sooner than it departs.
     pub(crate) fn varied(&mut self, lead: Lead, departure: Time, size: u32, latest: Time) -> Time {
         let lead = latest - lead.subtracted(latest, departure, size);
         let earlier = departure.saturating_sub(lead);
@@ -144,8 +148,8 @@ impl InOrder {
     }
 }
 
-/// The variation after a link of a group's path. All packets that go on from a link share a lane, so that they vary
-/// alike. After the last link only hosts that vary do.
+/// The variation after a link of a group's path. All packets that go on from a link share a lane,
+/// so that they vary alike. After the last link only hosts that vary do.
 pub(crate) fn after(
     timings: &[HostTiming],
     group: &FlowGroup,
@@ -158,7 +162,8 @@ pub(crate) fn after(
     }
 }
 
-/// By how much variations may shorten a round trip of a group. Acknowledgments vary after inner links of their path.
+/// By how much variations may shorten a round trip of a group. Acknowledgments vary after inner
+/// links of their path.
 pub(crate) fn earliness(timings: &[HostTiming], group: &FlowGroup) -> Time {
     let inner = |path: &[usize]| -> Time {
         let inner = path.iter().take(path.len().saturating_sub(1));
@@ -174,10 +179,12 @@ pub(crate) fn varies(group: &FlowGroup) -> bool {
     group.responsive() && group.stack.processing.varies()
 }
 
-/// The slowest link of a group's path, the last of equal ones, if the processing time of its hosts varies.
+/// The slowest link of a group's path, the last of equal ones, if the processing time of its hosts
+/// varies.
 ///
-/// A medium that gives the link its turns may send packets with less than a transmission time between them, so that the
-/// variation could change their order. A shaper may, too, and has [`InOrder`].
+/// A medium that gives the link its turns may send packets with less than a transmission time
+/// between them, so that the variation could change their order. A shaper may, too, and has
+/// [`InOrder`].
 fn slowest_link(scenario: &Scenario, group: &FlowGroup) -> Option<usize> {
     if !varies(group) {
         return None;
@@ -213,8 +220,8 @@ mod tests {
 
     const VARIED: &str = "processing = \"packet\"";
 
-    /// Packets of any sizes that leave one after the other arrive one after the other, at most a transmission time apart
-    /// from the mean delay, which is that of the link.
+    /// Packets of any sizes that leave one after the other arrive one after the other, at most a
+    /// transmission time apart from the mean delay, which is that of the link.
     #[test]
     fn packets_arrive_in_order_around_the_mean_delay() {
         let timing = timing(VARIED);
@@ -252,8 +259,8 @@ mod tests {
         assert_eq!(timing.latest(Time::ZERO), packet);
     }
 
-    /// A burst that leaves a shaper at the line's rate stays in order, and no packet is later than without a variation
-    /// but for the last picoseconds that keep two apart.
+    /// A burst that leaves a shaper at the line's rate stays in order, and no packet is later than
+    /// without a variation but for the last picoseconds that keep two apart.
     #[test]
     fn bursts_of_a_shaper_stay_in_order() {
         let timing = timing(VARIED);

@@ -1,5 +1,5 @@
-//! The medium behind a link: what it loses of the packets that have left, and how long the others take
-//! where that changes.
+//! The medium behind a link: what it loses of the packets that have left, and how long the others
+//! take where that changes.
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Delays, GilbertElliott, Link, MediumLoss};
@@ -19,19 +19,21 @@ pub(crate) struct Medium {
     /// When counting began, and when the run ends.
     since: Time,
     end: Time,
-    /// Packets that came to it, of those that arrived at the link since counting began, and that it lost.
+    /// Packets that came to it, of those that arrived at the link since counting began, and that it
+    /// lost.
     carried: u64,
     lost: u64,
 }
 
 impl Medium {
-    /// Whether there is anything to tell of the medium behind a link: it loses packets, or its delay changes.
+    /// Whether there is anything to tell of the medium behind a link: it loses packets, or its
+    /// delay changes.
     pub(crate) fn any(link: &Link) -> bool {
         link.loss.rate() > 0.0 || link.delays.is_some()
     }
 
-    /// The medium behind link number `number`; `None` where there is nothing to tell of it. Whether it is
-    /// bad at the beginning is drawn, so that each packet is lost as often as any other.
+    /// The medium behind link number `number`; `None` where there is nothing to tell of it. Whether
+    /// it is bad at the beginning is drawn, so that each packet is lost as often as any other.
     pub(crate) fn new(link: &Link, number: usize, end: Time, seed: Seed) -> Option<Self> {
         if !Self::any(link) {
             return None;
@@ -106,7 +108,7 @@ impl Medium {
         (self.carried > 0).then(|| self.lost as f64 / self.carried as f64)
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         (self.since, self.carried, self.lost) = (now, 0, 0);
     }
@@ -238,7 +240,8 @@ mod tests {
             (found - distribution.rate()).abs() < 8.0 * (distribution.rate() / n).sqrt(),
             "{found}"
         );
-        // Two in a row: P(bad, bad) = 0.25 x 0.7, P(bad, good) = 0.25 x 0.3 = P(good, bad), the rest good.
+        // Two in a row: P(bad, bad) = 0.25 x 0.7, P(bad, good) = 0.25 x 0.3 = P(good, bad), the
+        // rest good.
         let lost = losses(distribution, 1_000_000);
         let pairs = lost.windows(2).map(|pair| pair[0] && pair[1]);
         let of = |loses: f64| 0.05 + 0.95 * loses;

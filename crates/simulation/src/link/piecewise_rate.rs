@@ -18,7 +18,8 @@ pub(crate) struct PiecewiseRate {
     most: Work,
     /// Time for `most` at the rate of the phase, rounded down; none if it is not known.
     room: Time,
-    /// When the last packet taken has left, rounded down to a tick, and the rest of the tick's work.
+    /// When the last packet taken has left, rounded down to a tick, and the rest of the tick's
+    /// work.
     until: Time,
     rest: u64,
     /// Bytes of everything taken.
@@ -39,8 +40,8 @@ impl PiecewiseRate {
         }
     }
 
-    /// When a packet has left that is `wire` bytes long and goes at `start`, when the last one taken
-    /// has left, or at any time where the link is `idle`.
+    /// When a packet has left that is `wire` bytes long and goes at `start`, when the last one
+    /// taken has left, or at any time where the link is `idle`.
     #[inline]
     pub(crate) fn take(&mut self, start: Time, wire: u32, idle: bool) -> Time {
         if idle {
@@ -80,14 +81,14 @@ impl PiecewiseRate {
         self.room = Time::ZERO;
     }
 
-    /// Has [`PiecewiseRate::follow`] take packets as long as `most` is not ahead of them: all are as large, and take
-    /// a tick or more.
+    /// Has [`PiecewiseRate::follow`] take packets as long as `most` is not ahead of them: all are
+    /// as large, and take a tick or more.
     pub(crate) fn hold(&mut self, most: Work) {
         self.most = most;
     }
 
-    /// Takes a packet at `now` where that is quickly done: there is room, and all that is ahead of it and
-    /// itself go at the rate of the one before. Says when it has left.
+    /// Takes a packet at `now` where that is quickly done: there is room, and all that is ahead of
+    /// it and itself go at the rate of the one before. Says when it has left.
     #[inline]
     pub(crate) fn follow(&mut self, now: Time) -> Option<Time> {
         let (start, rest) = if self.until >= now {
@@ -173,15 +174,16 @@ impl PiecewiseRate {
         self.left(now)
     }
 
-    /// Whether of packets that are all as large, sent one behind the other from `since` on, more are to leave
-    /// at `now` or later than `most` work's. It is busy.
+    /// Whether of packets that are all as large, sent one behind the other from `since` on, more
+    /// are to leave at `now` or later than `most` work's. It is busy.
     #[inline]
     pub(crate) fn has_more(&self, since: Time, now: Time, most: Work) -> bool {
         let ahead = self.ahead(now);
         ahead >= most && (ahead > most || self.ends(since, now))
     }
 
-    /// Whether a packet leaves at this very instant, where all of one and nothing of the next has been sent.
+    /// Whether a packet leaves at this very instant, where all of one and nothing of the next has
+    /// been sent.
     #[cold]
     #[inline(never)]
     fn ends(&self, since: Time, now: Time) -> bool {
@@ -189,7 +191,8 @@ impl PiecewiseRate {
         sent > self.steps.work(since) && self.steps.reach(sent).0 == now
     }
 
-    /// How many packets of `each` work, sent one behind the other from `since` on, leave at `now` or later.
+    /// How many packets of `each` work, sent one behind the other from `since` on, leave at `now`
+    /// or later.
     pub(crate) fn to_leave(&self, since: Time, now: Time, each: Work) -> u64 {
         if self.until < now {
             return 0;
@@ -231,7 +234,8 @@ mod tests {
             .map(Arc::new)
     }
 
-    /// A packet is sent stretch by stretch, each at its rate: its departure from `(start, rest)` on.
+    /// A packet is sent stretch by stretch, each at its rate: its departure from `(start, rest)`
+    /// on.
     fn walked(steps: &RateSteps, (mut at, mut rest): (Time, u128), size: u32) -> (Time, u128) {
         let mut left = u128::from(size) * 8_000_000_000_000;
         loop {

@@ -1,5 +1,6 @@
 //! The policer in front of a link: token buckets decide which packets come to the queue at all. It
-//! counts IP packets without framing, as RFC 2697 section 2 has it, whatever the link's rate counts.
+//! counts IP packets without framing, as RFC 2697 section 2 has it, whatever the link's rate
+//! counts.
 
 use forebay_scenario::{Policer as PolicerSpec, Yellow};
 use forebay_units::{Bytes, Rate, Time};
@@ -119,7 +120,7 @@ impl Policer {
         (self.offered > 0).then(|| self.dropped as f64 / self.offered as f64)
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self) {
         (self.offered, self.dropped) = (0, 0);
     }
@@ -159,7 +160,8 @@ mod tests {
         packets.iter().map(letter).collect()
     }
 
-    /// RFC 2697 section 3 by hand: CIR = 1 B/ms, CBS = 1000 B, EBS = 500 B; (Tc, Te) before each packet.
+    /// RFC 2697 section 3 by hand: CIR = 1 B/ms, CBS = 1000 B, EBS = 500 B; (Tc, Te) before each
+    /// packet.
     #[test]
     fn one_rate_and_three_colors_as_in_the_rfc() {
         let by_hand = [
@@ -183,8 +185,8 @@ mod tests {
         assert_eq!(colors(SINGLE, &packets), expected);
     }
 
-    /// RFC 2698 section 3 by hand: CIR = 1 B/ms, CBS = 1000 B, PIR = 2 B/ms, PBS = 1500 B; (Tp, Tc) before
-    /// each packet.
+    /// RFC 2698 section 3 by hand: CIR = 1 B/ms, CBS = 1000 B, PIR = 2 B/ms, PBS = 1500 B; (Tp, Tc)
+    /// before each packet.
     #[test]
     fn two_rates_and_three_colors_as_in_the_rfc() {
         let by_hand = [
@@ -242,9 +244,10 @@ mod tests {
     }
 
     proptest! {
-        /// Section 1 of both RFCs: what is green is at most rate x t + burst in every interval, what is
-        /// green or yellow at most what both buckets give; and no packet for which there are tokens is
-        /// refused, whatever the rates: a second meter that counts in floating point agrees.
+        /// Section 1 of both RFCs: what is green is at most rate x t + burst in every interval,
+        /// what is green or yellow at most what both buckets give; and no packet for which there
+        /// are tokens is refused, whatever the rates: a second meter that counts in floating point
+        /// agrees.
         #[test]
         fn no_interval_has_more_than_rate_times_time_and_burst(
             packets in prop::collection::vec((0u64..2_000_000_000_000, 1u64..1500), 1..80),

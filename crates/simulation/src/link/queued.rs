@@ -147,14 +147,16 @@ impl QueuedLink {
         self.defers = self.armed && self.slack > Time::ZERO;
     }
 
-    /// An event has come up by which the link has caught up: the next one is due when a packet leaves.
+    /// An event has come up by which the link has caught up: the next one is due when a packet
+    /// leaves.
     pub(crate) fn rearm(&mut self, at: LinkId, calendar: &mut Calendar) {
         self.armed = false;
         self.defers = false;
         self.arm(at, calendar);
     }
 
-    /// Sees that there is an event by which the packet in transmission has left, where there is one.
+    /// Sees that there is an event by which the packet in transmission has left, where there is
+    /// one.
     pub(crate) fn arm(&mut self, at: LinkId, calendar: &mut Calendar) {
         if !self.armed && !self.idle() {
             self.push_event(self.server.departure(), at, calendar);
@@ -256,7 +258,7 @@ impl QueuedLink {
         &mut self.server.statistics
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         let (usage, waiting) = (self.usage(now), self.queue.backlog().packets);
         let server = &mut self.server;
@@ -400,8 +402,8 @@ impl Server {
         self.settle(sink);
     }
 
-    /// The same where packets leave at turns: one that arrives waits for the next turn, and at that all go
-    /// that may.
+    /// The same where packets leave at turns: one that arrives waits for the next turn, and at that
+    /// all go that may.
     #[inline(never)]
     fn take_turn(&mut self, now: Time, queue: &mut impl PacketQueue, sink: &mut impl Departures) {
         let Some(mut turning) = self.scheduler.take() else {

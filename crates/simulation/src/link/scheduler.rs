@@ -15,7 +15,8 @@ use crate::link::shaper::Shaper;
 use crate::link::transmitter::{Transmitter, Usage};
 
 /// The schedule of a queue: when it may hand over packets, and when they have left. Turns come one
-/// after the other: [`Scheduler::next`], then [`Scheduler::load`] for each packet, then [`Scheduler::serve`].
+/// after the other: [`Scheduler::next`], then [`Scheduler::load`] for each packet, then
+/// [`Scheduler::serve`].
 #[derive(Clone, Debug)]
 pub(crate) enum Scheduler {
     /// At opportunities of delivery.
@@ -41,8 +42,8 @@ impl Scheduler {
             || link.opportunities().is_some()
     }
 
-    /// Those of link number `number`, where it has turns in a run that ends at `end`, for packets up to the
-    /// `largest`.
+    /// Those of link number `number`, where it has turns in a run that ends at `end`, for packets
+    /// up to the `largest`.
     pub(crate) fn of(
         link: &LinkSpec,
         transmitter: &Transmitter,
@@ -130,8 +131,8 @@ impl Scheduler {
         }
     }
 
-    /// The turn ends: appends when each packet that was taken in has left, in their order, and says when
-    /// the next turn may be at the earliest.
+    /// The turn ends: appends when each packet that was taken in has left, in their order, and says
+    /// when the next turn may be at the earliest.
     pub(crate) fn serve(&mut self, now: Time, departures: &mut Vec<Time>) -> Time {
         match self {
             Self::DeliveryTrace(scheduler) => scheduler.serve(departures),
@@ -143,8 +144,8 @@ impl Scheduler {
         }
     }
 
-    /// When the packets that were taken in last have waited long enough: at their turn, at `now` where that
-    /// is over, or later where they wait for tokens.
+    /// When the packets that were taken in last have waited long enough: at their turn, at `now`
+    /// where that is over, or later where they wait for tokens.
     pub(crate) fn start(&self, now: Time) -> Time {
         match self {
             Self::Shaped(scheduler) => scheduler.start().max(now),
@@ -268,7 +269,8 @@ mod tests {
     use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
     use forebay_units::Rate;
 
-    /// 1 B/us of tokens and a peak of 2 B/us, in front of a line of 10 B/us that adds `framing` to each packet.
+    /// 1 B/us of tokens and a peak of 2 B/us, in front of a line of 10 B/us that adds `framing` to
+    /// each packet.
     fn shaped(kind: ShaperKind, peak: bool, framing: u32) -> Scheduler {
         let spec = ShaperSpec {
             rate: Rate::from_bits_per_second(8_000_000),

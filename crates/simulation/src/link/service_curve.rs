@@ -56,8 +56,9 @@ impl ServiceCurve {
         self.buckets.iter().map(|bucket| bucket.tokens)
     }
 
-    /// At one rate of the line: where a bucket is empty its own rate is sent, so that it stays empty, and
-    /// where none is tokens are saved or spent. So what is sent is the least that any of them allows.
+    /// At one rate of the line: where a bucket is empty its own rate is sent, so that it stays
+    /// empty, and where none is tokens are saved or spent. So what is sent is the least that any of
+    /// them allows.
     fn stretch(&mut self, line: Rate, end: Time) {
         let time = end - self.at;
         let come = |bucket: &Bucket| bucket.tokens + Work::at(bucket.rate, time);
@@ -128,8 +129,8 @@ mod tests {
         Arc::new(RateSteps::new(&steps, Some(Time::from_millis(8))).unwrap())
     }
 
-    /// 40 Mb/s and a bucket for 6 kB, by hand: 20 kB could go in 2 ms, 10 kB of tokens come. So 6 and 10 kB
-    /// go, then 6 kB in 6 ms, and the bucket is full again.
+    /// 40 Mb/s and a bucket for 6 kB, by hand: 20 kB could go in 2 ms, 10 kB of tokens come. So 6
+    /// and 10 kB go, then 6 kB in 6 ms, and the bucket is full again.
     #[test]
     fn tokens_are_saved_while_the_line_is_slow() {
         let mut all = ServiceCurve::new(line(), vec![bucket(40, 6)], Time::ZERO);
@@ -143,8 +144,8 @@ mod tests {
     }
 
     proptest! {
-        /// A second time, instant by instant: each microsecond what the line and the tokens allow. And what
-        /// has been sent has been sent then, and not before.
+        /// A second time, instant by instant: each microsecond what the line and the tokens allow.
+        /// And what has been sent has been sent then, and not before.
         #[test]
         fn what_is_sent_is_the_least_at_each_instant(
             list in prop::collection::vec((1u64..40, 0u64..50), 1..5),

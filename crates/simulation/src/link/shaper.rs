@@ -1,9 +1,9 @@
 //! A token bucket that empties a queue, as Linux' tbf and htb do (Linux 6.6, net/sched/sch_tbf.c,
-//! `tbf_dequeue`; net/sched/sch_htb.c, `htb_class_mode` and `htb_charge_class`, for one class): packets
-//! leave one after the other at the line's rate, each when there are tokens.
+//! `tbf_dequeue`; net/sched/sch_htb.c, `htb_class_mode` and `htb_charge_class`, for one class):
+//! packets leave one after the other at the line's rate, each when there are tokens.
 //!
-//! htb keeps no more than a minute of debt, and gets no more than a minute's tokens at once (`mbuffer`): a
-//! packet or a burst of more than a minute is bounded there and not here.
+//! htb keeps no more than a minute of debt, and gets no more than a minute's tokens at once
+//! (`mbuffer`): a packet or a burst of more than a minute is bounded there and not here.
 
 use forebay_scenario::{Shaper as ShaperSpec, ShaperKind};
 use forebay_units::{Bytes, Time, Work};
@@ -79,8 +79,8 @@ impl Tokens {
 }
 
 impl Shaper {
-    /// The shaper in front of this line, whose largest packet is this long with its framing, in a run until
-    /// `end`.
+    /// The shaper in front of this line, whose largest packet is this long with its framing, in a
+    /// run until `end`.
     pub(crate) fn new(spec: ShaperSpec, line: Transmitter, largest: Bytes, end: Time) -> Self {
         let peak = |rate| TokenBucket::new(rate, spec.peak_burst.unwrap_or(largest));
         let lent = match spec.kind {
@@ -106,8 +106,8 @@ impl Shaper {
         shaper
     }
 
-    /// The line behind buckets as they are at a time, where its rate changes: with more `room`, and tokens
-    /// that are `lent` besides.
+    /// The line behind buckets as they are at a time, where its rate changes: with more `room`, and
+    /// tokens that are `lent` besides.
     fn backlogged(
         &self,
         tokens: &Tokens,
@@ -128,7 +128,8 @@ impl Shaper {
         &self.line
     }
 
-    /// See [`crate::link::scheduler::Scheduler::next`]: when the packet before has left, and nothing is owed.
+    /// See [`crate::link::scheduler::Scheduler::next`]: when the packet before has left, and
+    /// nothing is owed.
     pub(crate) fn next(&mut self, now: Time) -> Time {
         let free = self.line.busy_until.max(now);
         if self.kind == ShaperKind::Tbf {
@@ -218,8 +219,9 @@ impl Shaper {
         Usage::limited(now, tokens.taken.saturating_sub(pending), limits)
     }
 
-    /// The same where the line's rate changes: a packet counts as its bits are on the line, and what could be
-    /// sent is what would be where packets never lack, and what is saved more than there.
+    /// The same where the line's rate changes: a packet counts as its bits are on the line, and
+    /// what could be sent is what would be where packets never lack, and what is saved more than
+    /// there.
     fn usage_in_steps(
         &self,
         now: Time,
@@ -337,15 +339,16 @@ mod tests {
         let mut arrivals = vec![(Time::ZERO, 1500); 6];
         arrivals.extend([(Time::from_millis(20), 500); 2]);
         for (spec, departures) in [
-            // Tokens for two; then a packet each 1500 us, from 1500 us on when 300 + 1200 have come.
+            // Tokens for two; then a packet each 1500 us, from 1500 us on when 300 + 1200 have
+            // come.
             (SPEC, [150, 300, 1650, 3150, 4650, 6150, 20_050, 20_100]),
             // The third one finds 300 tokens, which do, and owes 1200 until 1500 us.
             (htb(SPEC), [150, 300, 450, 1650, 3150, 4650, 20_050, 20_100]),
-            // At the peak a packet each 750 us until the burst is used up: the third one has to wait for
-            // the 1500 that have come by 1500 us.
+            // At the peak a packet each 750 us until the burst is used up: the third one has to
+            // wait for the 1500 that have come by 1500 us.
             (PEAK, [150, 900, 1650, 3150, 4650, 6150, 20_050, 20_100]),
-            // The second one finds 300 tokens of the peak and owes 1200 until 750 us; the third one then
-            // finds 750 of the rate and none owed of the peak, and owes both until 1500 us.
+            // The second one finds 300 tokens of the peak and owes 1200 until 750 us; the third one
+            // then finds 750 of the rate and none owed of the peak, and owes both until 1500 us.
             (htb(PEAK), [150, 300, 900, 1650, 3150, 4650, 20_050, 20_100]),
         ] {
             let found = play(shaped(spec), Limit::Packets(100), &arrivals);
@@ -360,10 +363,10 @@ mod tests {
         let mut arrivals = vec![(Time::ZERO, 1500); 4];
         arrivals.push((Time::from_millis(5), 1500));
         arrivals.push((Time::from_millis(5), 1500));
-        // Two at once; the third has its tokens at 1500 us, in the outage, and 1000 of it are sent by 4000
-        // us, the rest of it then at 10 B/us; the fourth has had its tokens at 3000 us. By 5 ms there are
-        // 1950 of those, in another outage: the fifth begins at 5000 us, is 500 B at 7000 us, and is through
-        // at 8000 us and 50 more; 1500 for the sixth had come at 6050 us.
+        // Two at once; the third has its tokens at 1500 us, in the outage, and 1000 of it are sent
+        // by 4000 us, the rest of it then at 10 B/us; the fourth has had its tokens at 3000 us. By
+        // 5 ms there are 1950 of those, in another outage: the fifth begins at 5000 us, is 500 B at
+        // 7000 us, and is through at 8000 us and 50 more; 1500 for the sixth had come at 6050 us.
         let found = play(behind(SPEC, line()), Limit::Packets(100), &arrivals);
         assert_eq!(found, micros(&[150, 300, 4050, 4200, 8050, 8200]));
     }
@@ -417,8 +420,8 @@ mod tests {
                             ahead.load(1500);
                             at = ahead.serve(at, &mut Vec::new());
                         }
-                        // Tokens that are saved while a packet is on the line; and up to a packet less in each
-                        // of ten periods, for which there is another one.
+                        // Tokens that are saved while a packet is on the line; and up to a packet
+                        // less in each of ten periods, for which there is another one.
                         assert!(
                             told <= at + Time::from_millis(3),
                             "{kind:?} {left}: {told} {at}"
@@ -455,7 +458,8 @@ mod tests {
         i128::from(time.as_picos())
     }
 
-    /// The first whole tick at which every interval that ends with this packet has at most rate x t + burst.
+    /// The first whole tick at which every interval that ends with this packet has at most rate x t
+    /// + burst.
     fn earliest(starts: &[(Time, u64)], size: u64, (rate, burst): (u64, u64)) -> i128 {
         let rate = i128::from(rate);
         let (mut sum, mut at) = (i128::from(size), 0);
@@ -468,9 +472,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, a packet starts at the first tick at which it has come, the line is free and no
-        /// interval gets more than rate x t + burst at either bucket; htb's last packet of an interval may be
-        /// any, as its tokens come later.
+        /// Whatever comes, a packet starts at the first tick at which it has come, the line is free
+        /// and no interval gets more than rate x t + burst at either bucket; htb's last packet of
+        /// an interval may be any, as its tokens come later.
         #[test]
         fn every_interval_has_at_most_rate_times_time_and_burst(
             packets in prop::collection::vec((0u64..4_000_000_000, 64u32..1500), 1..60),

@@ -153,7 +153,7 @@ impl LinkStatistics {
         self.dropped();
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub fn restart(&mut self, now: Time, used: Usage) {
         self.bursts.restart();
         self.arrivals_before += std::mem::take(&mut self.arrivals);

@@ -97,8 +97,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// As soon as it says, and not a tick before, there are tokens; what is owed is paid first. Nothing
-        /// is lost or made: all that came is there, was taken, or had no room.
+        /// As soon as it says, and not a tick before, there are tokens; what is owed is paid first.
+        /// Nothing is lost or made: all that came is there, was taken, or had no room.
         #[test]
         fn tokens_are_neither_lost_nor_made(
             takes in prop::collection::vec((0u64..2_000_000_000_000, 1u64..3000, any::<bool>()), 1..60),

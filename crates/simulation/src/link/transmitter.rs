@@ -92,7 +92,8 @@ impl Usage {
 }
 
 impl Transmitter {
-    /// The transmitter of a link, for bits of its layer, with the rate of this run where that changes.
+    /// The transmitter of a link, for bits of its layer, with the rate of this run where that
+    /// changes.
     pub(crate) fn of(link: &LinkSpec, steps: Option<Arc<RateSteps>>) -> Self {
         match steps {
             Some(steps) => Self::in_steps(link.rate, link.overhead(), steps),

@@ -37,7 +37,8 @@ impl CongestionEvents {
         }
     }
 
-    /// A loss of the flow whose last event is `seen`; says whether the event hits it anew.
+    /// A loss of the flow whose last event is `seen`; returns whether the event is new for the
+    /// flow.
     pub(crate) fn loss(&mut self, now: Time, seen: &mut u64) -> bool {
         if self
             .last

@@ -1,7 +1,9 @@
-//! Phases of losses: the part of a transmission at which a packet arrived that a full queue dropped.
+//! Phases of losses: the part of a transmission at which a packet arrived that a full queue
+//! dropped.
 //!
-//! Flows of exact hosts keep their phases for ever, and the phases decide which flow loses (Floyd and Jacobson 1992).
-//! In a network phases vary, and two losses of a flow have the same phase by chance only.
+//! Flows of exact hosts keep their phases for ever, and the phases decide which flow loses (Floyd
+//! and Jacobson 1992). In a network phases vary, and two losses of a flow have the same phase by
+//! chance only.
 
 use crate::ids::ResponsiveId;
 
@@ -20,7 +22,8 @@ impl LossPhases {
     /// Phases no farther apart are the same: a 64th of a transmission.
     const NEAR: u16 = 1 << 10;
 
-    /// The first loss of a flow in a congestion event, at this `phase` in parts of 65,536 of a transmission.
+    /// The first loss of a flow in a congestion event, at this `phase` in parts of 65,536 of a
+    /// transmission.
     pub(crate) fn add(&mut self, flow: ResponsiveId, phase: u16) {
         let at = flow.index();
         if self.last.len() <= at {
@@ -44,7 +47,8 @@ impl LossPhases {
 mod tests {
     use super::*;
 
-    /// Equal phases are the same also across the end of a transmission; those of other flows do not matter.
+    /// Equal phases are the same also across the end of a transmission; those of other flows do not
+    /// matter.
     #[test]
     fn losses_are_compared_with_the_last_one_of_their_flow() {
         let mut phases = LossPhases::default();

@@ -139,7 +139,7 @@ impl<'a> Recorder<'a> {
         self.warm
     }
 
-    /// The warm-up ends: counting starts anew.
+    /// The warm-up ends: counting restarts.
     pub(crate) fn finish_warmup(&mut self) {
         self.warm = true;
         self.congestion.restart();
@@ -377,8 +377,8 @@ pub struct Returned {
 }
 
 impl Recorder<'_> {
-    /// Records an acknowledgment as it passes the target link's router on its way back, where it does so
-    /// without crossing the link.
+    /// Records an acknowledgment as it passes the target link's router on its way back, where it
+    /// does so without crossing the link.
     #[cold]
     #[inline(never)]
     pub fn record_acknowledgment<E: Ends>(&mut self, returned: Returned, flows: &Flows<E>) {
@@ -411,9 +411,9 @@ impl Recorder<'_> {
         }
     }
 
-    /// How long an acknowledgment takes from the target link's router to its sender: as long as a full packet
-    /// takes the other way where nothing waits, but no longer than what is left of the round trip behind the
-    /// last link. None where it does not come by, or crosses the link.
+    /// How long an acknowledgment takes from the target link's router to its sender: as long as a
+    /// full packet takes the other way where nothing waits, but no longer than what is left of the
+    /// round trip behind the last link. None where it does not come by, or crosses the link.
     fn way_from_router<E: Ends>(&self, flow: &Flow<E>) -> Option<Time> {
         let transit = &flow.transit;
         let spec = &self.scenario.flows()[transit.group.index()];

@@ -91,8 +91,8 @@ impl Sampler {
         }
     }
 
-    /// Median and 99th percentile of the queue's draining time in seconds, while the rate is below its average
-    /// and while it is not; none where it never is or never changes.
+    /// Median and 99th percentile of the queue's draining time in seconds, while the rate is below
+    /// its average and while it is not; none where it never is or never changes.
     pub(crate) fn phases(&self) -> [Option<[f64; 2]>; 2] {
         [&self.slow, &self.fast].map(|drains| {
             let mut sorted = drains.clone();

@@ -141,8 +141,8 @@ impl Transfers {
     }
 }
 
-/// The record of a flow's current transfer that is complete at `completed`, or not by the end of the
-/// run, where `[trace]` asks for the transfers that begin then.
+/// The record of a flow's current transfer that is complete at `completed`, or not by the end of
+/// the run, where `[trace]` asks for the transfers that begin then.
 pub(crate) fn record<E: Ends>(
     flow: &Flow<E>,
     trace: &TraceOptions,

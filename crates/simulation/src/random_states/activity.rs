@@ -1,5 +1,6 @@
-//! The times at which the flows of a group start, stop and are on, from the streams that the simulation draws
-//! from. `groups` adds up on times, and `overload` adds up the rates of sources that are on together.
+//! The times at which the flows of a group start, stop and are on, from the streams that the
+//! simulation draws from. `groups` adds up on times, and `overload` adds up the rates of sources
+//! that are on together.
 
 use forebay_random::{Purpose, Seed};
 use forebay_scenario::{Distribution, FlowGroup};
@@ -28,7 +29,8 @@ pub(crate) fn life(spec: &FlowGroup, (index, count): (u64, u64), draws: &Samplin
     (start, spec.stop.as_ref().map_or(Time::MAX, draw))
 }
 
-/// The on periods before `to` of flow `index` of `count`, the last one cut off at `to` or at the flow's stop.
+/// The on periods before `to` of flow `index` of `count`, the last one cut off at `to` or at the
+/// flow's stop.
 pub(crate) fn on_periods<'a>(
     spec: &FlowGroup,
     (index, count): (u64, u64),

@@ -1,5 +1,5 @@
-//! The random states of flow groups: what each replication, each flow and each source draws. The values come
-//! from the streams that the simulation draws from, in the same order.
+//! The random states of flow groups: what each replication, each flow and each source draws. The
+//! values come from the streams that the simulation draws from, in the same order.
 
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Distribution, FlowCount, FlowGroup, Quantity, RunPlan, Scenario, Workload};
@@ -96,7 +96,8 @@ impl<'a> Group<'a> {
             spec.workload,
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
         );
-        // Round-trip times of closed and open loops belong to transfers, packet sizes of sources to packets.
+        // Round-trip times of closed and open loops belong to transfers, packet sizes of sources to
+        // packets.
         if spec.responsive() && !spec.common_rtt && !redrawn {
             all.extend(self.draw("rtt", &spec.rtt, Purpose::RoundTrip));
         }
@@ -112,8 +113,8 @@ impl<'a> Group<'a> {
         all
     }
 
-    /// The mean over the flows of what each draws once, if there are few flows and the distribution has rare
-    /// values.
+    /// The mean over the flows of what each draws once, if there are few flows and the distribution
+    /// has rare values.
     fn draw<T: Quantity>(
         &self,
         key: &str,
@@ -178,8 +179,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The rarest value of a distribution that each flow draws from once in every `cycle_s` seconds at most, if a
-    /// run measures less than the mean time between two such values.
+    /// The rarest value of a distribution that each flow draws from once in every `cycle_s` seconds
+    /// at most, if a run measures less than the mean time between two such values.
     fn rare_value<T: Quantity>(
         &self,
         kind: StateKind,
@@ -287,8 +288,8 @@ impl<'a> Group<'a> {
         }))
     }
 
-    /// The transfers of flow `index` of `count` that are due to begin in the window: no earlier transfer of
-    /// the flow lasts longer than its period.
+    /// The transfers of flow `index` of `count` that are due to begin in the window: no earlier
+    /// transfer of the flow lasts longer than its period.
     fn due(
         &self,
         (index, count): (u64, u64),
@@ -349,7 +350,8 @@ impl<'a> Group<'a> {
         }))
     }
 
-    /// Seconds that a transfer takes at least on average: at the highest rate of the slowest link of the path.
+    /// Seconds that a transfer takes at least on average: at the highest rate of the slowest link
+    /// of the path.
     fn least_time(&self, size: &Distribution<Bytes>) -> f64 {
         let links = self.spec.path.iter().map(|&at| &self.scenario.links()[at]);
         let rates = links.map(|link| link.highest_rate().as_bytes_per_second());

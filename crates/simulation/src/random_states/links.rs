@@ -1,5 +1,5 @@
-//! The random states of links: rates and outages that replications draw, media that lose in bursts, and
-//! schedules that a run does not see whole.
+//! The random states of links: rates and outages that replications draw, media that lose in bursts,
+//! and schedules that a run does not see whole.
 
 use forebay_scenario::{GilbertElliott, Link, Outages, RunPlan, Scenario, Varying};
 use forebay_units::Time;
@@ -138,7 +138,8 @@ impl<'a> Crossed<'a> {
         Some(Found::scheduled(key, phrase, *begin))
     }
 
-    /// Bursts of losses, if a link that is never idle sees less than a cycle of them in the measured time.
+    /// Bursts of losses, if a link that is never idle sees less than a cycle of them in the
+    /// measured time.
     fn loss(&self) -> Option<Found<'a>> {
         let distribution = self.link.loss.gilbert_elliott?;
         let GilbertElliott {
@@ -162,8 +163,9 @@ impl<'a> Crossed<'a> {
     }
 }
 
-/// The beginning of the first step that the run misses: of steps that repeat, one of which nothing lies in the
-/// measured time, or any if the run is shorter than a period; of others, one that begins after the run.
+/// The beginning of the first step that the run misses: of steps that repeat, one of which nothing
+/// lies in the measured time, or any if the run is shorter than a period; of others, one that
+/// begins after the run.
 fn missed_step(begins: &[Time], repeat: Option<Time>, run: &RunPlan) -> Option<Time> {
     let end = run.end();
     let Some(period) = repeat else {

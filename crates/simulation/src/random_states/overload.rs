@@ -1,5 +1,5 @@
-//! The overload of the target link: sources that are harmless one by one and overload the link if they send at
-//! the same time. Its value is that of a fluid without a buffer.
+//! The overload of the target link: sources that are harmless one by one and overload the link if
+//! they send at the same time. Its value is that of a fluid without a buffer.
 
 use forebay_random::Seed;
 use forebay_scenario::{Distribution, FlowCount, FlowGroup, Link, Scenario, Varying, Workload};
@@ -9,8 +9,8 @@ use super::activity;
 use super::state::{Found, MOST_EVENTS, MOST_FLOWS, StateKind, Window, is_constant};
 use crate::traffic::on_periods::OnPeriods;
 
-/// The overload of the target link, if its rate is constant, if at least two sources change with time, at least
-/// one of them at random, and if all sources together can exceed the rate.
+/// The overload of the target link, if its rate is constant, if at least two sources change with
+/// time, at least one of them at random, and if all sources together can exceed the rate.
 pub(crate) fn of_target(scenario: &Scenario) -> Option<Found<'_>> {
     let target = scenario.target_index();
     let link = &scenario.links()[target];
@@ -33,7 +33,8 @@ pub(crate) fn of_target(scenario: &Scenario) -> Option<Found<'_>> {
         .iter()
         .any(|group| group.changes == Changes::AtRandom);
     let few = flows <= MOST_FLOWS && run.end().as_secs_f64() * periods_per_second <= MOST_EVENTS;
-    // A link that is always overloaded carries the sum of the on times, whether they overlap or not.
+    // A link that is always overloaded carries the sum of the on times, whether they overlap or
+    // not.
     let can_exceed = constant < rate && constant as f64 + peak > rate as f64;
     if flows < 2 || !at_random || !few || !can_exceed {
         return None;
@@ -69,7 +70,8 @@ fn constant_rate(link: &Link) -> Option<u64> {
 /// An instant, in bits per second the change of the offered rate.
 type Edge = (Time, i128);
 
-/// Bits that are offered above the rate, from edges within the window and a load that is always there.
+/// Bits that are offered above the rate, from edges within the window and a load that is always
+/// there.
 fn excess_bits(edges: &mut [Edge], (constant, rate): (u64, u64)) -> f64 {
     edges.sort_unstable_by_key(|(at, _)| *at);
     // Whole numbers, so that nothing remains where the offered rate is that of the link.

@@ -1,20 +1,21 @@
-//! A random state of a scenario: its name, how rare it is, and how its value in one replication is drawn.
-//! `groups`, `links` and `overload` make them, and `RandomStates` keeps them.
+//! A random state of a scenario: its name, how rare it is, and how its value in one replication is
+//! drawn. `groups`, `links` and `overload` make them, and `RandomStates` keeps them.
 
 use forebay_random::Seed;
 use forebay_scenario::{Distribution, Quantity, RunPlan};
 use forebay_units::Time;
 
-/// The largest expected number of periods, changes or arrivals in a run that is a random state. More of
-/// them average out within the run: their count then has a standard deviation of about 3 % of its mean.
+/// The largest expected number of periods, changes or arrivals in a run that is a random state.
+/// More of them average out within the run: their count then has a standard deviation of about 3 %
+/// of its mean.
 pub(crate) const MOST_EVENTS: f64 = 1000.0;
 
-/// The largest number of flows whose periods are drawn for a replication. A group with more flows is listed
-/// without its values.
+/// The largest number of flows whose periods are drawn for a replication. A group with more flows
+/// is listed without its values.
 pub(crate) const MOST_FLOWS: u64 = 1000;
 
-/// The most periods that are drawn for one flow. A distribution whose mean hides a cluster of very short
-/// periods may need more; the value then counts the first ones only.
+/// The most periods that are drawn for one flow. A distribution whose mean hides a cluster of very
+/// short periods may need more; the value then counts the first ones only.
 pub(crate) const MOST_PERIODS: usize = 100_000;
 
 /// The kind of a random state.
@@ -40,7 +41,8 @@ pub enum StateKind {
     MarkovRate,
     /// Time in drawn outages, in seconds.
     Outages,
-    /// The load that sources which change with time offer above the target link's rate, in seconds of that rate.
+    /// The load that sources which change with time offer above the target link's rate, in seconds
+    /// of that rate.
     Overload,
     /// Bursts of losses of a medium, which depend on the packets.
     GilbertElliott,
@@ -76,15 +78,15 @@ pub struct RandomState {
     pub key: String,
     /// Kind of the state.
     pub kind: StateKind,
-    /// Mean time in seconds from one occurrence of the rarer phase to the next, in any flow of the group;
-    /// of an overload, from one on period of any source to the next.
-    /// Infinite if the distribution has no mean; none for a draw per replication. For a scheduled event that
-    /// does not repeat: the instant at which it comes.
+    /// Mean time in seconds from one occurrence of the rarer phase to the next, in any flow of the
+    /// group; of an overload, from one on period of any source to the next. Infinite if the
+    /// distribution has no mean; none for a draw per replication. For a scheduled event that does
+    /// not repeat: the instant at which it comes.
     pub cycle_s: Option<f64>,
     /// Mean length of the rarer phase, in seconds.
     pub duration_s: Option<f64>,
-    /// Share of the time in which at least one flow is in the rarer phase, or the probability that a
-    /// replication draws the rarest value at least once.
+    /// Share of the time in which at least one flow is in the rarer phase, or the probability that
+    /// a replication draws the rarest value at least once.
     pub share: Option<f64>,
     /// Whether the value in a replication is known without simulating packets.
     pub sampled: bool,
@@ -130,7 +132,8 @@ impl<'a> Found<'a> {
         found
     }
 
-    /// A scheduled cycle or event, with the length of the cycle or the instant of the event in seconds.
+    /// A scheduled cycle or event, with the length of the cycle or the instant of the event in
+    /// seconds.
     pub(crate) fn scheduled(key: String, phrase: String, cycle: Time) -> Self {
         let mut found = Self::new(StateKind::Schedule, key, phrase);
         found.state.cycle_s = Some(cycle.as_secs_f64());
@@ -163,7 +166,8 @@ pub(crate) struct Rarer {
 }
 
 impl Rarer {
-    /// The rarer phase of `flows` flows that are each in the phase for `duration_s` in every `cycle_s` seconds, on average.
+    /// The rarer phase of `flows` flows that are each in the phase for `duration_s` in every
+    /// `cycle_s` seconds, on average.
     pub(crate) fn of_flows(flows: u64, duration_s: f64, cycle_s: f64) -> Self {
         let share = if cycle_s > 0.0 && cycle_s.is_finite() {
             (duration_s / cycle_s).min(1.0)
@@ -177,8 +181,9 @@ impl Rarer {
         }
     }
 
-    /// The window of time that decides the state: the measured time and, before it, as much of the warm-up as
-    /// the phase lasts on average. The queue of a burst that begins there may last into the measured time.
+    /// The window of time that decides the state: the measured time and, before it, as much of the
+    /// warm-up as the phase lasts on average. The queue of a burst that begins there may last into
+    /// the measured time.
     pub(crate) fn window(&self, run: &RunPlan) -> Window {
         let before = Time::from_secs_f64(self.duration_s);
         Window {

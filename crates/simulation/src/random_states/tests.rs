@@ -1,5 +1,5 @@
-//! Laws that random states and their values obey; that the values are those of a run of packets is tested with
-//! the packet engine.
+//! Laws that random states and their values obey; that the values are those of a run of packets is
+//! tested with the packet engine.
 
 use forebay_scenario::{BufferSize, Format, Scenario};
 
@@ -68,13 +68,15 @@ fn means_over_replications_are_those_of_the_distributions() {
     const COUNT: u64 = 20_000;
     let on_off = |rest: &str| plain(&format!("{BURST}\n{rest}"));
     let link = |link: &str| scenario(link, "workload = { poisson = { rate = \"1Mbps\" } }", RUN);
-    // A renewal process of outages that begins with an exponential time without one: the probability of an
-    // outage at t is a (1 - exp(-t / c)), where a is the share and 1/c the sum of the rates.
+    // A renewal process of outages that begins with an exponential time without one: the
+    // probability of an outage at t is a (1 - exp(-t / c)), where a is the share and 1/c the sum of
+    // the rates.
     let (up, out) = (30.0_f64, 3.0_f64);
     let (share, c) = (out / (up + out), 1.0 / (1.0 / up + 1.0 / out));
     let integral = |t: f64| share * (t - c * -libm::expm1(-t / c));
     let outages = integral(25.0) - integral(2.0);
-    // An on-off source that starts with an on period, likewise, off with probability a' (1 - exp(-t / c)).
+    // An on-off source that starts with an on period, likewise, off with probability a' (1 - exp(-t
+    // / c)).
     let (off_share, d) = (300.0 / 301.0, 1.0 / (1.0 + 1.0 / 300.0));
     let off_time = |t: f64| off_share * (t - d * -libm::expm1(-t / d));
     let started = 21.0 - (off_time(25.0) - off_time(4.0));
@@ -156,7 +158,8 @@ fn means_over_replications_are_those_of_the_distributions() {
     }
 }
 
-/// A run without a burst: the source is off and stays so. The states of several sources are independent.
+/// A run without a burst: the source is off and stays so. The states of several sources are
+/// independent.
 #[test]
 fn bursts_are_as_rare_as_their_share_and_cycle_say() {
     const COUNT: u64 = 40_000;
@@ -545,7 +548,8 @@ fn links_that_no_group_crosses_have_no_states() {
     assert!(values.iter().any(|values| values[0] != values[1]));
 }
 
-/// More flows than a thousand are not drawn one by one; periods that a mean hides are not drawn without end.
+/// More flows than a thousand are not drawn one by one; periods that a mean hides are not drawn
+/// without end.
 #[test]
 fn a_value_takes_a_bounded_time() {
     let many = plain(&format!("{BURST}\ncount = 1001").replace("300s", "300000s"));
@@ -575,8 +579,8 @@ fn times_are_written_with_three_digits() {
     assert_eq!(state::every("A burst".into(), f64::INFINITY), "A burst");
 }
 
-/// A size that one transfer in 2,000 has comes every 400 s of five users who begin a transfer a second each; a size
-/// that is frequent is no state of a run.
+/// A size that one transfer in 2,000 has comes every 400 s of five users who begin a transfer a
+/// second each; a size that is frequent is no state of a run.
 #[test]
 fn a_size_that_few_transfers_have_is_a_state() {
     let sized = |weight: f64| {

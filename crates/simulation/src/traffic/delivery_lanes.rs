@@ -6,7 +6,8 @@ use forebay_units::Time;
 use crate::ids::{LaneId, LinkId};
 use crate::link::host_timing::varies;
 
-/// The way from the last link to the hosts: that link, the delay from there, and whether the hosts vary it.
+/// The way from the last link to the hosts: that link, the delay from there, and whether the hosts
+/// vary it.
 pub(crate) type Way = (LinkId, Time, bool);
 
 /// The way of a group's packets if this is the delay from its last link.

@@ -123,8 +123,8 @@ impl<'a> Group<'a> {
         Some(size.get().div_ceil(payload.get().max(1)).max(1))
     }
 
-    /// The round trip of transfer number `transfer` of the flow with this index, where each transfer
-    /// draws its own.
+    /// The round trip of transfer number `transfer` of the flow with this index, where each
+    /// transfer draws its own.
     pub(crate) fn redrawn_rtt(&self, index: u64, transfer: u64) -> Option<Time> {
         let redrawn = matches!(
             self.spec.workload,

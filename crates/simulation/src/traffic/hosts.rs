@@ -31,8 +31,8 @@ pub trait Hosts<'a> {
     /// The ends of a flow that has not started.
     fn prepare(&mut self, group: &Group<'a>, place: FlowPosition) -> Result<Self::Ends, Refusal>;
 
-    /// How much of a round trip of `rtt` lies behind the last link of a group's path, and how much behind
-    /// that of its acknowledgments.
+    /// How much of a round trip of `rtt` lies behind the last link of a group's path, and how much
+    /// behind that of its acknowledgments.
     fn delays(
         &self,
         group: &Group<'a>,
@@ -45,8 +45,8 @@ pub trait Hosts<'a> {
     /// A flow has joined, whose acknowledgments come back like this.
     fn join(&mut self, flow: ResponsiveId, group: &Group<'a>, back: ReversePath);
 
-    /// The round trip of a flow changes: what is left of it behind the last link, and behind the last
-    /// link of its acknowledgments where they take a path.
+    /// The round trip of a flow changes: what is left of it behind the last link, and behind the
+    /// last link of its acknowledgments where they take a path.
     fn set_delays(&mut self, flow: ResponsiveId, delays: (Time, Time));
 
     /// A flow opens a connection for a transfer.
@@ -100,7 +100,8 @@ pub trait Hosts<'a> {
     ) -> Completed;
 }
 
-/// How acknowledgments come back: over a path of links, where there is one, and after a delay behind it.
+/// How acknowledgments come back: over a path of links, where there is one, and after a delay
+/// behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReversePath {
     /// The path.

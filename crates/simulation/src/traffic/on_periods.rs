@@ -1,5 +1,5 @@
-//! On and off periods of bursty sources, as the random streams of a flow draw them. The sources send packets in
-//! them, and the predicted random states of a replication add up their lengths.
+//! On and off periods of bursty sources, as the random streams of a flow draw them. The sources
+//! send packets in them, and the predicted random states of a replication add up their lengths.
 
 use forebay_random::Stream;
 use forebay_scenario::Distribution;
@@ -46,9 +46,9 @@ impl OnPeriods {
         self.first(begin, draws)
     }
 
-    /// The state at time zero of a source whose periods have followed each other for ever: it is on with the
-    /// probability E\[on\] / (E\[on\] + E\[off\]). The stream `phase` decides the state, the stream `draws` the
-    /// length of an on period that follows.
+    /// The state at time zero of a source whose periods have followed each other for ever: it is on
+    /// with the probability E\[on\] / (E\[on\] + E\[off\]). The stream `phase` decides the state,
+    /// the stream `draws` the length of an on period that follows.
     pub(crate) fn under_way(&self, draws: &mut Stream, phase: &mut Stream) -> InitialState {
         let (on, off) = (self.on.mean(), self.off.mean());
         let is_on = phase.uniform() * (on + off) < on;

@@ -212,8 +212,8 @@ impl Bursts {
     }
 
     /// The time of the first packet where the periods have followed each other for ever: in an on
-    /// period with the probability E[on] / (E[on] + E[off]), and somewhere in that. The packet before
-    /// lies up to a gap back, or that far before the end of the last on period.
+    /// period with the probability E[on] / (E[on] + E[off]), and somewhere in that. The packet
+    /// before lies up to a gap back, or that far before the end of the last on period.
     fn resume(
         &mut self,
         until: Time,

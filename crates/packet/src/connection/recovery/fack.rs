@@ -2,7 +2,7 @@
 //! refining TCP congestion control", section 2.2), which goes by packet numbers: what is far enough
 //! below the furthest packet that arrived is lost. As ns-2.35's Linux agent has it (tcp-linux.cc,
 //! scoreboard1.cc: `UpdateScoreBoard`): four below it, where the paper says three; and every
-//! acknowledgment starts the retransmission timer anew, also one that moves nothing.
+//! acknowledgment restarts the retransmission timer, also one that moves nothing.
 
 use forebay_units::Time;
 
@@ -39,8 +39,8 @@ impl Fack {
     }
 
     /// A first transmission four below the furthest arrival is lost; a repetition is when a packet
-    /// first sent after it has arrived (Linux: lost_retrans), or a repetition sent five after it. How
-    /// many are.
+    /// first sent after it has arrived (Linux: lost_retrans), or a repetition sent five after it.
+    /// How many are.
     fn detect(&mut self, control: &mut ControlBlock, latest_repeat: u64) -> u64 {
         let forward = self.forward;
         let below = forward.saturating_sub(DUP_THRESHOLD + 1);

@@ -1,9 +1,10 @@
-//! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgments
-//! mean; in recovery each partial acknowledgment names the next hole.
+//! New Reno: recovery without SACK (RFC 6582). A loss is what three duplicate acknowledgments mean;
+//! in recovery each partial acknowledgment names the next hole.
 //!
-//! RFC 6298 section 5 restarts the timer for acknowledgments of new data, and RFC 6582 section 3.2 for partial ones.
-//! Neither restarts it for the fast retransmission, whose repair so has the rest of a timeout only. ns-2 restarts it
-//! (tcp-newreno.cc: `dupack_action`), and RFC 6675 section 6 allows that to senders with SACK.
+//! RFC 6298 section 5 restarts the timer for acknowledgments of new data, and RFC 6582 section 3.2
+//! for partial ones. Neither restarts it for the fast retransmission, whose repair so has the rest
+//! of a timeout only. ns-2 restarts it (tcp-newreno.cc: `dupack_action`), and RFC 6675 section 6
+//! allows that to senders with SACK.
 
 use forebay_congestion::packet::LossState;
 use forebay_scenario::{

@@ -117,7 +117,7 @@ impl Rack {
     }
 
     /// RFC 8985 section 6.3 (and Linux): on a timeout the first packet is lost, and all that were
-    /// sent a round trip ago. The timers start anew with what is sent.
+    /// sent a round trip ago. The timers restart with what is sent.
     fn lose_by_timeout(
         &mut self,
         control: &mut ControlBlock,
@@ -187,7 +187,7 @@ impl Rack {
     }
 
     /// The probe to send, where one is due: new data, or the last packet again (RFC 8985 section
-    /// 7.3). The retransmission timer starts anew.
+    /// 7.3). The retransmission timer restarts.
     pub(super) fn take_probe(
         &mut self,
         control: &mut ControlBlock,

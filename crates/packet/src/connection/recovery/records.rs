@@ -1,6 +1,6 @@
 //! The shared part of the algorithms that judge each transmission by itself, from the records of
-//! [`crate::connection::sent_packets`]: the transmissions that remain to be judged, and the packets to
-//! send again.
+//! [`crate::connection::sent_packets`]: the transmissions that remain to be judged, and the packets
+//! to send again.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -47,15 +47,16 @@ impl Scenario {
         self.seconds() / interarrival.mean().max(1e-12) + 1.0
     }
 
-    /// The most packets of a responsive group that are in the network or wait for it at once: no more
-    /// than its access links let pass.
+    /// The most packets of a responsive group that are in the network or wait for it at once: no
+    /// more than its access links let pass.
     fn held(&self, group: &FlowGroup) -> f64 {
         let passed = access_rate(group) * self.seconds() / smallest(group) + group.count as f64;
         self.in_network(group).min(passed)
     }
 
-    /// The most packets of a responsive group that propagate or wait: no more than what is not acknowledged, and of long
-    /// flows no more than their windows. A packet that waits for longer than a retransmission timeout has another copy.
+    /// The most packets of a responsive group that propagate or wait: no more than what is not
+    /// acknowledged, and of long flows no more than their windows. A packet that waits for longer
+    /// than a retransmission timeout has another copy.
     fn in_network(&self, group: &FlowGroup) -> f64 {
         if !group.persistent() {
             return self.unanswered(group);
@@ -97,10 +98,11 @@ impl Scenario {
             .min(self.window_at_random_loss(group))
     }
 
-    /// Packets of a group that are not acknowledged where a medium loses packets at random and each loss reduces the
-    /// window. A slow start sends 1/p packets until the first loss, on the average, and as many again until the
-    /// loss is noticed; congestion avoidance has less in flight, because it loses about a packet in each cycle
-    /// (Mathis, Semke, Mahdavi and Ott, 1997). Infinite where nothing bounds the window.
+    /// Packets of a group that are not acknowledged where a medium loses packets at random and each
+    /// loss reduces the window. A slow start sends 1/p packets until the first loss, on the
+    /// average, and as many again until the loss is noticed; congestion avoidance has less in
+    /// flight, because it loses about a packet in each cycle (Mathis, Semke, Mahdavi and Ott,
+    /// 1997). Infinite where nothing bounds the window.
     fn window_at_random_loss(&self, group: &FlowGroup) -> f64 {
         let rate_based = controller_requirements(group).samples == Capabilities::Rates;
         if rate_based || grown(group) > 0.0 {
@@ -121,8 +123,8 @@ impl Scenario {
         slowest * self.seconds() / smallest(group)
     }
 
-    /// Packets that a group sends without having been acknowledged any, at the beginning of flows or
-    /// transfers and as timers expire.
+    /// Packets that a group sends without having been acknowledged any, at the beginning of flows
+    /// or transfers and as timers expire.
     pub(super) fn first_windows(&self, group: &FlowGroup) -> f64 {
         let size = transfer_packets(group);
         let first = group.stack.initial_window.min(size) + TIMERS_OF_A_FLOW.min(size);
@@ -155,8 +157,9 @@ impl Scenario {
         }
     }
 
-    /// Bytes per second that a link carries of what comes, however late: the rest may wait. Behind a link
-    /// whose rate changes, or that is no wire, what has waited there comes faster than it was sent.
+    /// Bytes per second that a link carries of what comes, however late: the rest may wait. Behind
+    /// a link whose rate changes, or that is no wire, what has waited there comes faster than it
+    /// was sent.
     fn surely_carried(&self, at: usize) -> f64 {
         let mut others = (0..self.links().len()).filter(|other| *other != at);
         let bunches =
@@ -167,8 +170,9 @@ impl Scenario {
         self.links()[at].lowest_rate().as_bytes_per_second()
     }
 
-    /// Packets of an open loop that may wait at a link at once: those of its own bunches, and while packets of
-    /// other groups wait, its share of what arrives in that time. As many as are held where the link is overloaded.
+    /// Packets of an open loop that may wait at a link at once: those of its own bunches, and while
+    /// packets of other groups wait, its share of what arrives in that time. As many as are held
+    /// where the link is overloaded.
     fn open_loop_waiting(&self, group: &FlowGroup, at: usize) -> f64 {
         let here = self.flows().iter().filter(|it| it.path.contains(&at));
         let rate = self.links()[at].lowest_rate().as_bits_per_second() as f64;
@@ -258,7 +262,8 @@ impl Scenario {
         let mut needs = Vec::new();
         for group in self.flows().iter().filter(|group| group.responsive()) {
             let key = || format!("flows.{}.rtt", group.name);
-            // A packet that waits at an access link is an event of its delivery already, which may lie beyond the end.
+            // A packet that waits at an access link is an event of its delivery already, which may
+            // lie beyond the end.
             let under_way = self.propagating(group, waiting);
             needs.push(Need::new(
                 key(),
@@ -296,9 +301,10 @@ impl Scenario {
             .sum()
     }
 
-    /// The share of a link that a group may use. Long flows share it by their number; a group that paces by measured
-    /// rates may hold half of it, however many other flows there are (Ware, Mukerjee, Seshan and Sherry, Modeling
-    /// BBR's interactions with loss-based congestion control, 2019). Transfers are bounded by Little's law instead.
+    /// The share of a link that a group may use. Long flows share it by their number; a group that
+    /// paces by measured rates may hold half of it, however many other flows there are (Ware,
+    /// Mukerjee, Seshan and Sherry, Modeling BBR's interactions with loss-based congestion control,
+    /// 2019). Transfers are bounded by Little's law instead.
     pub(super) fn share(&self, group: &FlowGroup, at: usize) -> f64 {
         if !group.persistent() {
             return 1.0;
@@ -323,16 +329,17 @@ impl Scenario {
         most_of(&group.rtt) + extra.sum::<f64>()
     }
 
-    /// The mean round trip of a group's flows, in seconds, and a standard deviation of that mean as if the round trips were
-    /// uniform up to the longest. Every delay of links that changes is at its longest.
+    /// The mean round trip of a group's flows, in seconds, and a standard deviation of that mean as
+    /// if the round trips were uniform up to the longest. Every delay of links that changes is at
+    /// its longest.
     pub(super) fn mean_trip(&self, group: &FlowGroup) -> f64 {
         let extra = (most_of(&group.rtt) - group.rtt.mean()).max(0.0);
         let deviation = extra / (3.0 * (group.count as f64).max(1.0)).sqrt();
         self.longest_trip(group) - extra + deviation
     }
 
-    /// Packets of a group that propagate or wait at access links: a link's rate times the delay behind it, and the
-    /// packets that windows hold back at access links.
+    /// Packets of a group that propagate or wait at access links: a link's rate times the delay
+    /// behind it, and the packets that windows hold back at access links.
     pub(super) fn propagating(&self, group: &FlowGroup, waiting: &[Waiting]) -> f64 {
         let packet = smallest(group);
         let rate = |at: usize| {
@@ -360,7 +367,8 @@ impl Scenario {
             .min(beside)
     }
 
-    /// Packets of a group that wait at its access links, where the rest of the network holds `there` of them.
+    /// Packets of a group that wait at its access links, where the rest of the network holds
+    /// `there` of them.
     fn at_access(&self, group: &FlowGroup, there: f64) -> f64 {
         let Some(access) = &group.access else {
             return 0.0;
@@ -372,14 +380,16 @@ impl Scenario {
         let mut links = group.path.iter().map(|&at| &self.links()[at]);
         let slower = |link: &Link| 2.0 * link.highest_rate().as_bytes_per_second();
         let windows = if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
-            // A slow start sends two packets for each that a link delivers (RFC 5681), which is no faster than the
-            // access link: what waits is a first window.
+            // A slow start sends two packets for each that a link delivers (RFC 5681), which is no
+            // faster than the access link: what waits is a first window.
             flows * group.stack.initial_window
         } else if self.drops(group) {
-            // Drops keep the windows near what the network holds: a slow start ends at twice as much.
+            // Drops keep the windows near what the network holds: a slow start ends at twice as
+            // much.
             there + self.spared(group)
         } else {
-            // Nothing is dropped behind an access link that is slower than the rest: windows grow to the end.
+            // Nothing is dropped behind an access link that is slower than the rest: windows grow
+            // to the end.
             f64::INFINITY
         };
         (queues * flows).min(windows)
@@ -387,11 +397,13 @@ impl Scenario {
 
     /// Packets that wait at the access links of flows which the drops of a full link spare.
     ///
-    /// Packets that an access link slower than the path spaces out evenly may find room in a first-in-first-out queue again
-    /// and again, while the link drops packets of other flows (Floyd and Jacobson, On traffic phase effects in
-    /// packet-switched gateways, 1992). A slow start that no threshold ends then grows by each packet that the link
-    /// carries. Hosts that vary their processing time break the phases. The share of packets that belong to such flows
-    /// depends on the draws: in simulated runs of one scenario it is 5 to 40 %. This is a quarter, not a bound.
+    /// Packets that an access link slower than the path spaces out evenly may find room in a
+    /// first-in-first-out queue again and again, while the link drops packets of other flows (Floyd
+    /// and Jacobson, On traffic phase effects in packet-switched gateways, 1992). A slow start that
+    /// no threshold ends then grows by each packet that the link carries. Hosts that vary their
+    /// processing time break the phases. The share of packets that belong to such flows depends on
+    /// the draws: in simulated runs of one scenario it is 5 to 40 %. This is a quarter, not a
+    /// bound.
     fn spared(&self, group: &FlowGroup) -> f64 {
         let slowest = self.slowest_rate(group);
         let spaced = group.access.as_ref().is_some_and(|access| {
@@ -438,8 +450,8 @@ struct Coming {
     goes_on: bool,
 }
 
-/// Packets that a group's flows send ahead of what links take, where windows grow by many in a round trip: until
-/// a loss is noticed and the window has been cut often enough.
+/// Packets that a group's flows send ahead of what links take, where windows grow by many in a
+/// round trip: until a loss is noticed and the window has been cut often enough.
 fn ahead(group: &FlowGroup) -> f64 {
     group.count as f64 * 4.0 * grown(group)
 }

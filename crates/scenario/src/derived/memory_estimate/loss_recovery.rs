@@ -1,5 +1,6 @@
-//! Packets that a sender sends while a lost packet has not been repaired. `concurrency.rs` adds them to the packets in the
-//! network, because a sender keeps records of all packets above the lowest that is not acknowledged.
+//! Packets that a sender sends while a lost packet has not been repaired. `concurrency.rs` adds
+//! them to the packets in the network, because a sender keeps records of all packets above the
+//! lowest that is not acknowledged.
 
 use forebay_congestion::packet::Capabilities;
 
@@ -15,36 +16,39 @@ const SWUNG_SHARE: f64 = 4.0;
 /// The largest share of long flows that wait for a lost retransmission at the same time.
 const AWAITING: f64 = 0.1;
 
-/// The loss rate of rate-based flows that compete. A controller accepts what its gain makes up for: the estimate of BBR holds
-/// while 1 / 1.25 of the packets of a probe arrive, and in start-up 1 / 2.89 (Cardwell et al., 2016), which is a loss rate
-/// of 20 and 65 %. Simulated flows whose start-ups follow each other lose 20 to 40 %. Version 3 lowers its bounds at 2 %
+/// The loss rate of rate-based flows that compete. A controller accepts what its gain makes up for:
+/// the estimate of BBR holds while 1 / 1.25 of the packets of a probe arrive, and in start-up 1 /
+/// 2.89 (Cardwell et al., 2016), which is a loss rate of 20 and 65 %. Simulated flows whose
+/// start-ups follow each other lose 20 to 40 %. Version 3 lowers its bounds at 2 %
 /// (draft-ietf-ccwg-bbr, section 2.6).
 const ACCEPTED_LOSS: f64 = 0.3;
 const ACCEPTED_LOSS_BBR3: f64 = 0.02;
 
 impl Scenario {
-    /// Packets that the flows of a group send while a lost packet has not been repaired; `there` of their packets are in
-    /// the network.
+    /// Packets that the flows of a group send while a lost packet has not been repaired; `there` of
+    /// their packets are in the network.
     ///
     /// This is a bound. The cases are:
     ///
-    /// - With SACK a lost retransmission waits for a timeout (RFC 6675). The slow start of each flow may lose one where
-    ///   slow starts overflow a buffer; later the loss rate follows from the windows.
-    /// - A rate-based controller and a recovery without SACK may lose retransmissions at any time: the flow waits for a
-    ///   timeout, for another of twice the length, and for three round trips.
-    /// - Without SACK a round trip fills one of the holes of a flow (RFC 6582, section 3.2). A timer that only the first
-    ///   partial acknowledgment restarts ends that recovery (section 4).
-    /// - RACK waits for no timer: it detects a lost retransmission when a packet that was sent later has arrived (RFC
-    ///   8985).
-    /// - Rate-based flows that compete lose packets all the time. [`repair_rounds`] counts their round trips.
+    /// - With SACK a lost retransmission waits for a timeout (RFC 6675). The slow start of each
+    ///   flow may lose one where slow starts overflow a buffer; later the loss rate follows from
+    ///   the windows.
+    /// - A rate-based controller and a recovery without SACK may lose retransmissions at any time:
+    ///   the flow waits for a timeout, for another of twice the length, and for three round trips.
+    /// - Without SACK a round trip fills one of the holes of a flow (RFC 6582, section 3.2). A
+    ///   timer that only the first partial acknowledgment restarts ends that recovery (section 4).
+    /// - RACK waits for no timer: it detects a lost retransmission when a packet that was sent
+    ///   later has arrived (RFC 8985).
+    /// - Rate-based flows that compete lose packets all the time. [`repair_rounds`] counts their
+    ///   round trips.
     pub(super) fn sent_during_recovery(&self, group: &FlowGroup, there: f64) -> f64 {
         let stack = &group.stack;
         let flows = self.alive(group).1.max(1.0);
         let window = there / flows;
         let tick = stack.clock.as_secs_f64();
         let trip = self.longest_trip(group) + tick;
-        // A coarse clock reads up to a tick more than the round trip, and a timer begins at three times what it reads
-        // (RFC 6298, sections 2.2 and 5.5).
+        // A coarse clock reads up to a tick more than the round trip, and a timer begins at three
+        // times what it reads (RFC 6298, sections 2.2 and 5.5).
         let timer = stack.min_rto.as_secs_f64().max(3.0 * tick);
         let carried = self.carried(group) / self.seconds().max(1e-12);
         let offered = group.open_loop_rate();
@@ -52,7 +56,8 @@ impl Scenario {
         let last = group.path.last();
         let rate = last.map_or(1.0, |&at| self.share(group, at)) * carried;
         let wait: f64 = group.path.iter().map(|&at| self.drain_time(at)).sum();
-        // Nothing is missing before the slow starts have filled the network, and no loss is noticed for a round trip.
+        // Nothing is missing before the slow starts have filled the network, and no loss is noticed
+        // for a round trip.
         let windows = window / stack.initial_window.max(1.0);
         let slow_start = libm::log2(windows.max(1.0)) * group.rtt.mean();
         let noticed = slow_start + group.start.mean() + group.rtt.mean() + wait;
@@ -60,8 +65,9 @@ impl Scenario {
         let rate_based = controller_requirements(group).samples == Capabilities::Rates;
         if rate_based && stack.recovery == Recovery::Rack && self.competes(group) {
             let round = self.mean_trip(group) + tick + wait;
-            // At such a loss rate flows that reduce their windows at each loss leave the link to them. Transfers of an open
-            // loop do not: they arrive at the same rate. Half of the link is left at least.
+            // At such a loss rate flows that reduce their windows at each loss leave the link to
+            // them. Transfers of an open loop do not: they arrive at the same rate. Half of the
+            // link is left at least.
             let beside = self.flows().iter().filter(|it| it.name != group.name);
             let beside = beside.filter(|it| last.is_some_and(|at| it.path.contains(at)));
             let load = beside
@@ -109,8 +115,8 @@ impl Scenario {
         responsive.filter(here).count() > 1 || group.count > 1
     }
 
-    /// Whether the slow starts of the long flows on a link of a group's path fill the link and overflow its buffer. Beside
-    /// them the link carries what other groups offer.
+    /// Whether the slow starts of the long flows on a link of a group's path fill the link and
+    /// overflow its buffer. Beside them the link carries what other groups offer.
     pub(super) fn overshoots(&self, group: &FlowGroup) -> bool {
         group.path.iter().any(|&at| {
             let here = || self.flows().iter().filter(|it| it.path.contains(&at));
@@ -128,8 +134,9 @@ impl Scenario {
         })
     }
 
-    /// The loss rate that the long flows beside an open loop cause on its path, where other groups offer `load` of the
-    /// slowest link. It is 1 where it does not follow from windows. The flows share a link that they keep busy.
+    /// The loss rate that the long flows beside an open loop cause on its path, where other groups
+    /// offer `load` of the slowest link. It is 1 where it does not follow from windows. The flows
+    /// share a link that they keep busy.
     pub(super) fn loss_beside(&self, group: &FlowGroup, load: f64) -> f64 {
         let shared = |at: &usize| group.path.contains(at) && !self.isolates(*at);
         let here = |it: &&FlowGroup| it.path.iter().any(shared);
@@ -152,8 +159,9 @@ impl Scenario {
     }
 }
 
-/// Round trips in which a rate-based flow with `window` packets in flight repairs the packets that it lost in one: one to
-/// detect them, and one for each repetition until none of them is lost again.
+/// Round trips in which a rate-based flow with `window` packets in flight repairs the packets that
+/// it lost in one: one to detect them, and one for each repetition until none of them is lost
+/// again.
 fn repair_rounds(group: &FlowGroup, window: f64) -> f64 {
     let accepted = match group.controller.name() {
         "bbr3" => ACCEPTED_LOSS_BBR3,
@@ -163,16 +171,17 @@ fn repair_rounds(group: &FlowGroup, window: f64) -> f64 {
     2.0 + libm::log(lost) / -libm::log(accepted)
 }
 
-/// Retransmissions per second that a flow loses, where it has `window` packets in flight. A retransmission leaves a round
-/// trip after an overflow and is lost at the same rate as other packets.
+/// Retransmissions per second that a flow loses, where it has `window` packets in flight. A
+/// retransmission leaves a round trip after an overflow and is lost at the same rate as other
+/// packets.
 fn lost_again(group: &FlowGroup, window: f64) -> f64 {
     let trip = group.rtt.mean().max(1e-9);
     let loss = loss_rate(window, trip);
     loss * loss * window.max(1.0) / trip
 }
 
-/// The loss rate that holds a window at `window` packets: 1.5 / W^2 (Mathis et al., 1997) or, where CUBIC grows faster,
-/// 0.79 RTT / W^(4/3) (RFC 9438, section 5.1, with C = 0.4).
+/// The loss rate that holds a window at `window` packets: 1.5 / W^2 (Mathis et al., 1997) or, where
+/// CUBIC grows faster, 0.79 RTT / W^(4/3) (RFC 9438, section 5.1, with C = 0.4).
 fn loss_rate(window: f64, trip: f64) -> f64 {
     let window = window.max(1.0);
     let loss = (1.5 / (window * window)).max(0.79 * trip / libm::pow(window, 4.0 / 3.0));

@@ -1,4 +1,5 @@
-//! The number of transfers of an open loop that are alive at the same time. `concurrency.rs` counts their packets.
+//! The number of transfers of an open loop that are alive at the same time. `concurrency.rs` counts
+//! their packets.
 
 use forebay_units::{Bytes, Rate, Time};
 
@@ -16,10 +17,11 @@ const TIMED_OUT: f64 = 0.1;
 const FLOW_QUEUES: [&str; 6] = ["fq_codel", "fq_pie", "cake", "drr", "stfq", "sfq"];
 
 impl Scenario {
-    /// The number of transfers of an open loop that are alive at once, by Little's law: arrivals per second
-    /// times the seconds that a transfer stays, plus the transfers that share a busy link, plus those that an
-    /// overloaded link leaves unfinished. The number swings like a Poisson count. An engine enforces the limit
-    /// itself, because a long tail of sizes may exceed any estimate.
+    /// The number of transfers of an open loop that are alive at once, by Little's law: arrivals
+    /// per second times the seconds that a transfer stays, plus the transfers that share a busy
+    /// link, plus those that an overloaded link leaves unfinished. The number swings like a Poisson
+    /// count. An engine enforces the limit itself, because a long tail of sizes may exceed any
+    /// estimate.
     pub(super) fn transfers_alive(
         &self,
         group: &FlowGroup,
@@ -62,10 +64,11 @@ impl Scenario {
         (most + N_SIGMA * most.sqrt()).min(swung(arrivals))
     }
 
-    /// Mean seconds within a run that a transfer of an open loop is served where no other transfer slows it down, and mean
-    /// seconds that it waits for a timeout. A round trip goes to the handshake and one to each doubling of the window; the
-    /// time on the access link is added, and in the part of the run in which buffers are full the wait there and a share
-    /// of a timeout. A transfer that would stay for longer is there at the end if it has arrived at all.
+    /// Mean seconds within a run that a transfer of an open loop is served where no other transfer
+    /// slows it down, and mean seconds that it waits for a timeout. A round trip goes to the
+    /// handshake and one to each doubling of the window; the time on the access link is added, and
+    /// in the part of the run in which buffers are full the wait there and a share of a timeout. A
+    /// transfer that would stay for longer is there at the end if it has arrived at all.
     fn stay(
         &self,
         group: &FlowGroup,
@@ -98,13 +101,15 @@ impl Scenario {
         (served / count, timeouts / count)
     }
 
-    /// The share of time in which slow starts overflow a buffer on the path of an open loop; 1 where links are overloaded.
+    /// The share of time in which slow starts overflow a buffer on the path of an open loop; 1
+    /// where links are overloaded.
     ///
-    /// The last window of a transfer has half of its packets. Half of that window waits, because a slow start sends two
-    /// packets for each that the link delivers. Long flows leave a quarter of the buffer free on the average, because a
-    /// queue that they fill falls by half of the buffer at least. A transfer that has more packets than the buffer
-    /// therefore overflows it, for about a round trip. So does each long flow whose slow start no threshold ends; such
-    /// overflows are felt until the timers expire that they caused.
+    /// The last window of a transfer has half of its packets. Half of that window waits, because a
+    /// slow start sends two packets for each that the link delivers. Long flows leave a quarter of
+    /// the buffer free on the average, because a queue that they fill falls by half of the buffer
+    /// at least. A transfer that has more packets than the buffer therefore overflows it, for about
+    /// a round trip. So does each long flow whose slow start no threshold ends; such overflows are
+    /// felt until the timers expire that they caused.
     fn overflowing(&self, group: &FlowGroup, load: f64) -> f64 {
         if load >= 1.0 {
             return 1.0;
@@ -132,8 +137,8 @@ impl Scenario {
         shares.fold(0.0, f64::max).min(1.0)
     }
 
-    /// Whether a link has a queue for each flow. A full buffer then drops packets of the longest queue, and no short transfer
-    /// loses packets to the others.
+    /// Whether a link has a queue for each flow. A full buffer then drops packets of the longest
+    /// queue, and no short transfer loses packets to the others.
     pub(super) fn isolates(&self, at: usize) -> bool {
         let link = &self.links()[at];
         link.classes.is_empty() && FLOW_QUEUES.contains(&link.discipline.name())
@@ -179,18 +184,19 @@ fn rto(group: &FlowGroup) -> f64 {
 /// The share of transfers that an overloaded link leaves unfinished. On average a transfer is
 /// served for `served` seconds and waits for timeouts for `timeouts` seconds.
 ///
-/// Transfers that share the link equally leave the large ones unfinished ([`left_over`]). Transfers that mostly wait for
-/// timeouts wait for as long whatever their size, so that the link leaves the same share of each size: what it cannot
-/// carry, 1 - 1 / load. The share is between the two, by the part of the time that is a timeout.
+/// Transfers that share the link equally leave the large ones unfinished ([`left_over`]). Transfers
+/// that mostly wait for timeouts wait for as long whatever their size, so that the link leaves the
+/// same share of each size: what it cannot carry, 1 - 1 / load. The share is between the two, by
+/// the part of the time that is a timeout.
 fn unfinished(load: f64, size: &Distribution<Bytes>, served: f64, timeouts: f64) -> f64 {
     let equally = left_over(load, size);
     let any = (1.0 - 1.0 / load.max(1.0)).max(equally);
     equally + (any - equally) * timeouts / (timeouts + served).max(1e-12)
 }
 
-/// The share x of transfers that are left over where they bring `load` times what can be carried and share it equally:
-/// x = E[1 - exp(-load x S / E[S])] for transfers of size S (Jean-Marie and Robert, On the transient behavior of
-/// the processor sharing queue, 1994).
+/// The share x of transfers that are left over where they bring `load` times what can be carried
+/// and share it equally: x = E[1 - exp(-load x S / E[S])] for transfers of size S (Jean-Marie and
+/// Robert, On the transient behavior of the processor sharing queue, 1994).
 fn left_over(load: f64, size: &Distribution<Bytes>) -> f64 {
     if load <= 1.0 {
         return 0.0;

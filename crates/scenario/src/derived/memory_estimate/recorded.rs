@@ -65,8 +65,8 @@ impl Scenario {
         needs
     }
 
-    /// Records of acknowledgments that return past the target link's router: one at most for each packet that the
-    /// link carries.
+    /// Records of acknowledgments that return past the target link's router: one at most for each
+    /// packet that the link carries.
     fn returned(&self, span: f64) -> Need {
         let target = self.target_index();
         let part = span / self.seconds().max(1e-12);

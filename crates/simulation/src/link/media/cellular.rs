@@ -1,6 +1,6 @@
-//! LTE and NR: a turn is a slot, whose block takes as much of what waits as it carries. A packet that does
-//! not fit goes on in the next blocks; a block that fails takes another slot later, and packets behind
-//! it wait for it, for they are handed on in their order.
+//! LTE and NR: a turn is a slot, whose block takes as much of what waits as it carries. A packet
+//! that does not fit goes on in the next blocks; a block that fails takes another slot later, and
+//! packets behind it wait for it, for they are handed on in their order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -180,8 +180,8 @@ impl Tdma {
         used.sent = used.sent + part;
     }
 
-    /// Begins a block in the first free slot from this one on. Whether it arrives is drawn each time that
-    /// it is sent.
+    /// Begins a block in the first free slot from this one on. Whether it arrives is drawn each
+    /// time that it is sent.
     fn open(&mut self, from: u64) {
         let slot = self.free(from);
         let room = self.carries(slot);
@@ -284,7 +284,8 @@ mod tests {
         Tdma::new(cellular, (phy.rate, link.rate), steps, draws)
     }
 
-    /// One turn from `now` on with these packets waiting: when it was, how many were taken, when they left.
+    /// One turn from `now` on with these packets waiting: when it was, how many were taken, when
+    /// they left.
     fn turn(slotted: &mut Tdma, now: Time, waiting: &[u32]) -> (Time, Vec<Time>, Time) {
         let at = slotted.next(now);
         for size in waiting {
@@ -301,8 +302,8 @@ mod tests {
         list.iter().map(|at| Time::from_millis(*at)).collect()
     }
 
-    /// By hand, without errors: a packet goes in the first slot that begins behind its arrival, and has
-    /// arrived when its last block has.
+    /// By hand, without errors: a packet goes in the first slot that begins behind its arrival, and
+    /// has arrived when its last block has.
     #[test]
     fn packets_are_cut_where_blocks_end() {
         let mut slotted = blocks(", block_error = 0");
@@ -312,7 +313,8 @@ mod tests {
             (at, &left[..], free),
             (Time::ZERO, &millis(&[1])[..], MILLI)
         );
-        // Two of 1,000 bytes and a third are in two blocks; what is left of the second stays for others.
+        // Two of 1,000 bytes and a third are in two blocks; what is left of the second stays for
+        // others.
         let (at, left, free) = turn(&mut slotted, free, &[1000, 1000, 1000]);
         assert_eq!((at, &left[..]), (MILLI, &millis(&[2, 3])[..]));
         let (at, left, free) = turn(&mut slotted, free, &[1000, 1000]);
@@ -334,8 +336,8 @@ mod tests {
         assert_eq!(possible.bits() / 8.0, 8.0 * 1500.0);
     }
 
-    /// Blocks that fail once come eight slots later, those behind them wait, and the slot is not free for
-    /// others.
+    /// Blocks that fail once come eight slots later, those behind them wait, and the slot is not
+    /// free for others.
     #[test]
     fn packets_wait_for_repeats_before_them() {
         let mut slotted = blocks(", repeats = 31");
@@ -370,12 +372,12 @@ mod tests {
         );
     }
 
-    /// The same a second time, slot by slot: eight processes that each stop and wait. The mean time that a
-    /// block's packets are late, and the share that is late by eight slots at least.
+    /// The same a second time, slot by slot: eight processes that each stop and wait. The mean time
+    /// that a block's packets are late, and the share that is late by eight slots at least.
     fn played(slots: u64) -> (f64, f64) {
         let mut draws = Stream::new(Seed::default(), 5, Purpose::Access);
-        // For each process the number of its block and how often that has failed; when blocks were first
-        // sent, and when each has arrived.
+        // For each process the number of its block and how often that has failed; when blocks were
+        // first sent, and when each has arrived.
         let mut processes: [Option<(usize, u64)>; 8] = [None; 8];
         let (mut first, mut arrived): (Vec<u64>, Vec<Option<u64>>) = (Vec::new(), Vec::new());
         for slot in 0..slots {
@@ -402,8 +404,8 @@ mod tests {
         (sum / count, late / count)
     }
 
-    /// A block alone comes after k repeats with the probability (1 - p) p^k, each eight slots later, and
-    /// behind every fourth failure it waits for RLC.
+    /// A block alone comes after k repeats with the probability (1 - p) p^k, each eight slots
+    /// later, and behind every fourth failure it waits for RLC.
     #[test]
     fn a_block_alone_comes_after_a_geometric_number_of_repeats() {
         let mut slotted = blocks(", block_error = 0.4, repeats = 1, recovery = \"30ms\"");
@@ -429,7 +431,8 @@ mod tests {
         }
     }
 
-    /// A scheduler that always has packets sends what arrives on average, and all that could have been.
+    /// A scheduler that always has packets sends what arrives on average, and all that could have
+    /// been.
     #[test]
     fn a_cell_that_is_never_idle_carries_the_rate() {
         for (rate, medium) in [
@@ -464,7 +467,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever waits and when, each slot is used once, departures rise, and no more is sent than could be.
+        /// Whatever waits and when, each slot is used once, departures rise, and no more is sent
+        /// than could be.
         #[test]
         fn no_more_is_sent_than_could_be(
             turns in proptest::collection::vec((0u64..9_000, proptest::collection::vec(1u32..6000, 1..9)), 1..80),

@@ -1,6 +1,6 @@
-//! The upstream of a cable modem (DOCSIS 3.1, CM-SP-MULPIv3.1 section 7.2): a turn is a MAP interval, in
-//! which the modem asks for what waits and has not been asked for, and sends what was granted of what it has
-//! asked for before.
+//! The upstream of a cable modem (DOCSIS 3.1, CM-SP-MULPIv3.1 section 7.2): a turn is a MAP
+//! interval, in which the modem asks for what waits and has not been asked for, and sends what was
+//! granted of what it has asked for before.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,8 @@ pub(crate) struct RequestGrant {
     interval: u64,
     /// The intervals in which requests are granted, and their bytes.
     requests: VecDeque<(u64, i64)>,
-    /// Bytes that are granted; less than none where a last packet took more, which the next grant is short of.
+    /// Bytes that are granted; less than none where a last packet took more, which the next grant
+    /// is short of.
     allowance: i64,
     departures: Vec<Time>,
 }
@@ -132,7 +133,8 @@ mod tests {
         RequestGrant::new(docsis, transmitter)
     }
 
-    /// Whether what was asked for is dropped before its grant or at it: what comes later asks for itself.
+    /// Whether what was asked for is dropped before its grant or at it: what comes later asks for
+    /// itself.
     #[test]
     fn a_grant_that_nobody_uses_is_lost() {
         let at = Time::from_millis;

@@ -17,7 +17,8 @@ pub(crate) struct Csma {
     draws: Stream,
     /// When its backoff is over.
     ready: Time,
-    /// Frames and bytes of the aggregate at hand, and the part of a link's time that its packets are.
+    /// Frames and bytes of the aggregate at hand, and the part of a link's time that its packets
+    /// are.
     frames: u64,
     bytes: u64,
     shares: f64,
@@ -65,8 +66,8 @@ impl Csma {
         }
     }
 
-    /// A station whose backoff is over sends at once where the medium is idle, and where it is not draws
-    /// another backoff (802.11-2016 section 10.22.2.2).
+    /// A station whose backoff is over sends at once where the medium is idle, and where it is not
+    /// draws another backoff (802.11-2016 section 10.22.2.2).
     pub(crate) fn next(&mut self, now: Time) -> Time {
         if now > self.ready {
             self.ready = self.access(now);
@@ -112,7 +113,8 @@ impl Csma {
         !self.full
     }
 
-    /// Sends the aggregate, again and again where it collides. Its packets arrive when it has ended.
+    /// Sends the aggregate, again and again where it collides. Its packets arrive when it has
+    /// ended.
     pub(crate) fn serve(&mut self, departures: &mut Vec<Time>) -> Time {
         let own = self.wifi.air_time(self.bytes, self.phy.rate);
         let (begin, mut collisions, mut at) = (self.ready, 0, self.ready);
@@ -284,8 +286,8 @@ mod tests {
         // backoffs.
         let whole = 4.0 * four / alone;
         assert!((0.75..1.0).contains(&whole), "{whole}");
-        // Frames one by one, one of four stations at 6.5 Mb/s: every cycle has one of each, 1968 us of the slow
-        // one's air behind 76 us of each fast one's, all with some 91 us around.
+        // Frames one by one, one of four stations at 6.5 Mb/s: every cycle has one of each, 1968 us
+        // of the slow one's air behind 76 us of each fast one's, all with some 91 us around.
         let fast = rate(", frames = 1, stations = 3");
         let slow = rate(", frames = 1, stations = 3, slow = \"6500kbps\"");
         let cycle = 4.0 * 76.0 + 4.0 * 91.0;
@@ -313,8 +315,8 @@ mod tests {
         assert_eq!(station.next(later), later);
     }
 
-    /// A packet that comes to a station at rest finds the medium as busy as the others keep it, and then waits
-    /// for a backoff.
+    /// A packet that comes to a station at rest finds the medium as busy as the others keep it, and
+    /// then waits for a backoff.
     #[test]
     fn a_packet_that_comes_at_any_time_waits_for_the_others() {
         let mut station = station(", stations = 3", "1500B");
@@ -336,8 +338,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever waits and when: no aggregate is longer than it may be, departures rise, and no more is
-        /// sent than could have been, in any stretch of time.
+        /// Whatever waits and when: no aggregate is longer than it may be, departures rise, and no
+        /// more is sent than could have been, in any stretch of time.
         #[test]
         fn no_more_is_sent_than_could_be(
             turns in proptest::collection::vec((0u64..20_000, proptest::collection::vec(40u32..1500, 1..90)), 1..40),

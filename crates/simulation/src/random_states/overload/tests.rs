@@ -1,5 +1,5 @@
-//! Laws of the overload of the target link; that it is the overload of a run of packets is tested with the packet
-//! engine.
+//! Laws of the overload of the target link; that it is the overload of a run of packets is tested
+//! with the packet engine.
 
 use forebay_scenario::Format;
 
@@ -39,8 +39,9 @@ fn overloads(scenario: &Scenario, count: u64) -> Option<Vec<f64>> {
     seeds.map(value).collect()
 }
 
-/// Two bursts of length L within T overlap for (L^2 T - L^3 / 3) / T^2 on average. The window from 5 s on has all
-/// of it but what overlaps before: bursts that begin within 5 s overlap for L / 3 with the probability 1 / 16 there.
+/// Two bursts of length L within T overlap for (L^2 T - L^3 / 3) / T^2 on average. The window from
+/// 5 s on has all of it but what overlaps before: bursts that begin within 5 s overlap for L / 3
+/// with the probability 1 / 16 there.
 #[test]
 fn the_mean_overload_of_two_bursts_is_that_of_their_overlap() {
     const COUNT: u64 = 40_000;
