@@ -15,10 +15,13 @@ import subprocess
 import sys
 import tokenize
 import tomllib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from checks.programs import exit_code
 from forebay.errors import InputError
@@ -149,6 +152,40 @@ def words(sentence: str) -> int:
     return sum(any(letter.isalnum() for letter in each) for each in sentence.split())
 
 
+#: Families of checks of proselint that do not suit Markdown: straight quotes and three dots are meant.
+_UNSUITABLE = {"typography", "dates_times"}
+
+
+@cache
+def _proselint() -> dict[str, Any]:
+    """The configuration of proselint, with its checks registered."""
+    from proselint.checks import __register__
+    from proselint.config import DEFAULT
+    from proselint.registry import CheckRegistry
+
+    CheckRegistry().register_many(__register__)
+    return {**DEFAULT, "checks": {name: on and name not in _UNSUITABLE for name, on in DEFAULT["checks"].items()}}
+
+
+def linted(path: str, text: str) -> Iterator[Finding]:
+    """Findings of proselint in the paragraphs of a page."""
+    from proselint.tools import LintFile
+
+    configuration = _proselint()
+    passages = list(markdown_passages(path, text))
+    starts, content = [], ""
+    for passage in passages:
+        starts.append(len(content) + 1)  # The linter puts a line break before the text.
+        content += " ".join(sentences(passage.text)) + "\n;\n"
+    if not passages:
+        return
+    for found in LintFile(path, content).lint(configuration):
+        check = found.check_result
+        if check.check_path.split(".")[0] not in _UNSUITABLE:
+            passage = passages[max(0, bisect_right(starts, check.span[0]) - 1)]
+            yield Finding("manual.proselint", path, passage.line, f"{check.check_path}: {check.message}")
+
+
 def findings(path: str, text: str) -> Iterator[Finding]:
     """Everything in one file that counts."""
     suffix = Path(path).suffix
@@ -165,6 +202,8 @@ def findings(path: str, text: str) -> Iterator[Finding]:
                     yield Finding("manual.long_sentences", path, passage.line, f"{words(sentence)} words: {sentence}")
                 if OPENERS.match(sentence) and not sentence.rstrip().endswith("?"):
                     yield Finding("manual.openers", path, passage.line, sentence)
+    if area == "manual":
+        yield from linted(path, text)
     limit = WIDEST_LINE if area in {"manual", "rust"} else 120
     for number, line in enumerate(text.split("\n"), start=1):
         prose = not line.lstrip().startswith("|") and "](http" not in line if area == "manual" else _is_comment(line)

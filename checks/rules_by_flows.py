@@ -11,6 +11,7 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 
 from forebay import _core
 
@@ -76,7 +77,7 @@ def draw(path: Path) -> None:
         title="Buffer of each rule for a link of 1 Gb/s",
     )
     axes.grid(visible=True, which="major", alpha=0.3)
-    other = axes.secondary_yaxis("right", functions=(lambda b: b / bdp, lambda x: x * bdp))
+    other = axes.secondary_yaxis("right", functions=(lambda b: np.asarray(b) / bdp, lambda x: np.asarray(x) * bdp))
     other.set_ylabel("buffer (bandwidth-delay products)")
     axes.legend(loc="center left", bbox_to_anchor=(1.12, 0.5), frameon=False)
     figure.savefig(path, dpi=110)
