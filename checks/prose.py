@@ -44,7 +44,7 @@ LONGEST_SENTENCE, WIDEST_LINE = 25, 100
 LONGEST_PAGE = 3000
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
-_END = re.compile(r"(?<=[.!?:])[)\"'*]*\s+(?=[\"'(*`]*[A-Z0-9`])")
+_END = re.compile(r"(?<=[.!?:])[)\"'*]*\s+(?=[\"'(*`]*(?:[A-Z0-9`]|forebay\b))")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|et al|Fig|Eq|vs|cf|approx|Sec|No)\.")
 
 
@@ -206,7 +206,7 @@ def findings(path: str, text: str) -> Iterator[Finding]:
         yield from linted(path, text)
     limit = WIDEST_LINE if area in {"manual", "rust"} else 120
     for number, line in enumerate(text.split("\n"), start=1):
-        prose = not line.lstrip().startswith("|") and "](http" not in line if area == "manual" else _is_comment(line)
+        prose = not line.lstrip().startswith(("|", "![")) and "](http" not in line if area == "manual" else _is_comment(line)
         if len(line) > limit and prose and "://" not in line:
             yield Finding(f"{area}.wide_lines", path, number, f"{len(line)} columns")
 

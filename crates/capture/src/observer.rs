@@ -11,7 +11,7 @@ use crate::gaps::Gaps;
 use crate::load::Load;
 use crate::observation::{Direction, Observation, ObservedInterface};
 use crate::packet::{Packet, Transport};
-use crate::queue::{Fate, Late, Owner, Queue};
+use crate::queue::{Late, Owner, Queue, QueueEvent};
 use crate::stream::Ending;
 use crate::table::{Key, PacketOrigin, Paths, Table};
 
@@ -334,7 +334,7 @@ impl Port {
 }
 
 /// A function that reports drops and marks to live streams. It returns whether the stream is live.
-fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
+fn telling(table: &mut Table) -> impl FnMut(Owner, QueueEvent) -> bool {
     move |owner, fate| {
         let connection = table.get(owner.slot);
         let Some(connection) = connection.filter(|it| it.number == owner.number) else {
@@ -342,8 +342,8 @@ fn telling(table: &mut Table) -> impl FnMut(Owner, Fate) -> bool {
         };
         let direction = &mut connection.directions[usize::from(owner.direction)];
         match fate {
-            Fate::Dropped => direction.dropped += 1,
-            Fate::Marked => direction.marked_inside += 1,
+            QueueEvent::Dropped => direction.dropped += 1,
+            QueueEvent::Marked => direction.marked_inside += 1,
         }
         true
     }

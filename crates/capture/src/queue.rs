@@ -44,7 +44,7 @@ pub(crate) type Late = HashMap<(u64, u8), (u64, u64), RandomState>;
 
 /// Event of a packet that its stream counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum QueueEvent {
     Dropped,
     Marked,
 }
@@ -270,7 +270,7 @@ impl Queue {
         packet: &Packet,
         side: u8,
         owner: Option<Owner>,
-        tell: &mut impl FnMut(Owner, Fate) -> bool,
+        tell: &mut impl FnMut(Owner, QueueEvent) -> bool,
     ) {
         self.latest = self.latest.max(time);
         let arrival = Arrival {
@@ -291,7 +291,7 @@ impl Queue {
         &mut self,
         time: u64,
         packet: &Packet,
-        tell: &mut impl FnMut(Owner, Fate) -> bool,
+        tell: &mut impl FnMut(Owner, QueueEvent) -> bool,
     ) {
         self.latest = self.latest.max(time);
         let seen = Seen {
@@ -305,7 +305,10 @@ impl Queue {
     }
 
     /// The result, and the drops and marks of ended streams by number and side.
-    pub(crate) fn finish(mut self, tell: &mut impl FnMut(Owner, Fate) -> bool) -> (Crossed, Late) {
+    pub(crate) fn finish(
+        mut self,
+        tell: &mut impl FnMut(Owner, QueueEvent) -> bool,
+    ) -> (Crossed, Late) {
         self.settle(tell);
         let orderly = self.crossings.each_ref().map(|it| it.overtaken == 0);
         while let Some(entry) = self.matching.pop() {
@@ -332,7 +335,7 @@ impl Queue {
         (crossed, self.late)
     }
 
-    fn settle(&mut self, tell: &mut impl FnMut(Owner, Fate) -> bool) {
+    fn settle(&mut self, tell: &mut impl FnMut(Owner, QueueEvent) -> bool) {
         while let Some(settled) = self.matching.settle(self.latest) {
             match settled {
                 Settled::Through(entry) => self.through(&entry, tell),
@@ -341,7 +344,11 @@ impl Queue {
         }
     }
 
-    fn through(&mut self, entry: &Entry<Arrival>, tell: &mut impl FnMut(Owner, Fate) -> bool) {
+    fn through(
+        &mut self,
+        entry: &Entry<Arrival>,
+        tell: &mut impl FnMut(Owner, QueueEvent) -> bool,
+    ) {
         let Some(seen) = entry.seen else {
             return;
         };
@@ -349,21 +356,21 @@ impl Queue {
         crossing.count_through(entry, seen);
         if seen.marked && !entry.about.marked {
             crossing.marked += 1;
-            self.tell(entry, Fate::Marked, tell);
+            self.tell(entry, QueueEvent::Marked, tell);
         }
     }
 
-    fn gone(&mut self, entry: &Entry<Arrival>, tell: &mut impl FnMut(Owner, Fate) -> bool) {
+    fn gone(&mut self, entry: &Entry<Arrival>, tell: &mut impl FnMut(Owner, QueueEvent) -> bool) {
         self.crossings[usize::from(entry.about.side)].count_dropped(entry);
-        self.tell(entry, Fate::Dropped, tell);
+        self.tell(entry, QueueEvent::Dropped, tell);
     }
 
     /// Reports an event to the stream of a packet. If the stream has ended, the event is stored.
     fn tell(
         &mut self,
         entry: &Entry<Arrival>,
-        fate: Fate,
-        tell: &mut impl FnMut(Owner, Fate) -> bool,
+        fate: QueueEvent,
+        tell: &mut impl FnMut(Owner, QueueEvent) -> bool,
     ) {
         let Some(owner) = entry.about.owner else {
             return;
@@ -378,8 +385,8 @@ impl Queue {
         }
         let (dropped, marked) = self.late.entry(key).or_default();
         match fate {
-            Fate::Dropped => *dropped += 1,
-            Fate::Marked => *marked += 1,
+            QueueEvent::Dropped => *dropped += 1,
+            QueueEvent::Marked => *marked += 1,
         }
     }
 }

@@ -4,24 +4,20 @@
 //!
 //! These points differ from the draft's pseudo-code:
 //!
-//! 1. A lost packet is judged with the next acknowledgment and not when a timer finds it. If an
-//!    acknowledgment shows several lost packets, the one whose flight lost the largest share is
-//!    judged. Acknowledged packets are judged, too, as in Linux (`bbr_adapt_upper_bounds`): loss
-//!    recovery without records shows no lost packets.
-//! 2. The event of a loss in start-up is an acknowledgment with losses, as in Linux
+//! 1. The next acknowledgment evaluates a lost packet, not the timer that finds it. Of several lost
+//!    packets, the one whose flight lost the largest share counts. Acknowledged packets count, too,
+//!    as in Linux (`bbr_adapt_upper_bounds`): recovery without records shows no lost packets.
+//! 2. A loss event in start-up is an acknowledgment with losses, as in Linux
 //!    (`bbr_check_loss_too_high_in_startup`), and no sequence range.
 //! 3. A cautious probe ends when the packets in flight before an acknowledgment reach the bound, as
-//!    in Linux (`bbr_update_cycle_phase`). After an acknowledgment they never do, because the bound
-//!    is the window.
+//!    in Linux (`bbr_update_cycle_phase`). After it they never do, because the bound is the window.
 //! 4. The maximum of the aggregation covers five to ten round trips, and one or two in start-up, as
 //!    in Linux (`bbr_update_ack_aggregation`). The draft has ten and one.
-//! 5. `Drain` knows no long-term bound, as in the draft's `BoundCwndForModel` and in Linux. The
-//!    table of section 5.6.1 names one.
+//! 5. `Drain` has no long-term bound, as in the draft's `BoundCwndForModel` and in Linux.
 //! 6. Only timeouts are found to be spurious (F-RTO, RFC 5682), and no fast recovery.
 //!
-//! ECN is not used, as in the draft. Linux differs from the draft in constants: it drains at 0.35
-//! of the bandwidth and not at 0.5, and goes down at 0.91 and not at 0.9. Those of the draft are
-//! used.
+//! ECN is not used, as in the draft. The constants are those of the draft: Linux drains at 0.35 of
+//! the bandwidth (0.5 in the draft), and goes down at 0.91 (0.9).
 
 mod losses;
 mod model;
@@ -50,8 +46,7 @@ const LOSS_THRESHOLD: f64 = 0.02;
 /// Acknowledgments with losses in one round that may end start-up (section 5.3.1).
 const FULL_LOSSES: u32 = 6;
 
-/// Rounds of each of two windows of the aggregation, before and after the pipe is full; ten in
-/// all after it (section 5.5.9).
+/// Rounds of each of two aggregation windows, before and after the pipe is full (section 5.5.9).
 const AGGREGATION_ROUNDS: (u32, u32) = (1, 5);
 
 /// Rounds after which draining ends, whatever is in flight (section 5.3.2).
@@ -307,8 +302,7 @@ impl Bbr3Controller {
         self.plateau.reached()
     }
 
-    /// Adapts the long-term model to the losses of a probe, or to their absence. Returns whether
-    /// the state changed (section 5.3.3, AdaptLongTermModel).
+    /// Section 5.3.3, AdaptLongTermModel: returns whether the state changed after a probe.
     fn adapt_long_term(&mut self, sample: &Sample, cwnd: f64) -> bool {
         if self.rounds.started {
             let feedback = self.cycle.ack_phase;
@@ -405,8 +399,7 @@ impl Bbr3Controller {
 
     // --- What follows from it ---
 
-    /// Section 5.6.2. The first estimates of the bandwidth, of a few packets each, do not lower the
-    /// initial pace.
+    /// Section 5.6.2. The first bandwidth estimates, of a few packets, keep the initial pace.
     fn set_pace(&mut self, window: &Window, path: &Path) {
         if self.pacing_rate <= 0.0
             && let Some(rate) = initial_rate(STARTUP_GAIN, window, path)

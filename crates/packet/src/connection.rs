@@ -1,27 +1,26 @@
 //! A TCP connection: a [`Sender`], a [`Receiver`], a [`Scoreboard`] and a [`LossRecovery`], for any
 //! congestion controller.
 //!
-//! Acknowledgments return over a constant delay and are never lost, so a receiver and what its
-//! sender knows of it differ only by the acknowledgments that it delays. So both live here, and a
-//! data packet's arrival at the receiver is handled at the time at which the sender can know of it.
+//! Acknowledgments return after a constant delay and are never lost. Therefore the sender lacks
+//! only the acknowledgments that the receiver delays. Both ends are in this module. The arrival of
+//! a data packet is processed when its acknowledgment would reach the sender.
 //!
-//! # The way of an acknowledgment
+//! # The path of an acknowledgment
 //!
-//! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which puts it in order and
-//!    says whether to acknowledge at once. A packet in order while nothing is missing takes
-//!    [`Connection::deliver_next`], which is all of the following in one piece.
-//! 2. [`Connection::acknowledge`] makes it an `AckEvent`: what it acknowledges in order and which
-//!    packet it selects. After a timeout that may be spurious `frto` judges it first.
-//! 3. It answers the timed packet, or each packet with a time in the `sent_packets`: `round_trip`.
-//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) takes it: it settles the
-//!    `scoreboard`, finds what is lost, enters or leaves fast recovery, and lets the `sender`'s
-//!    window grow through the controller. In recovery `reduction` says how far the window has
-//!    fallen.
-//! 5. The sender reacts to `marks`, and a controller that asks for it gets a sample, with its
+//! 1. [`Connection::deliver`]: a data packet reaches the `receiver`, which orders it and decides
+//!    whether to acknowledge at once. If a packet is in order and nothing is missing,
+//!    [`Connection::deliver_next`] does all of the following steps.
+//! 2. [`Connection::acknowledge`] creates an `AckEvent`: the packets that it acknowledges in order,
+//!    and the packet that it selects. After a timeout that may be spurious, `frto` evaluates it.
+//! 3. `round_trip` measures the timed packet, or each packet with a time in `sent_packets`.
+//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) updates the `scoreboard`, detects
+//!    losses, enters or leaves fast recovery, and lets the controller increase the `sender`'s
+//!    window. During recovery, `reduction` limits the window.
+//! 5. The sender reacts to `marks`. A controller that requires samples gets one with its
 //!    `delivery_rate`.
-//! 6. [`Connection::next_to_send`] is asked until it has nothing more: the SYN, what `frto` or a
-//!    probe wants, then what `pacing` and `offload` let go, which `recovery` chooses: a hole, or
-//!    the `sender`'s next packet. The `sent_packets` keeps when it left.
+//! 6. [`Connection::next_to_send`] returns packets until none may leave: the SYN, a packet of
+//!    `frto`, a probe, a retransmission of `recovery` or the next packet of the `sender`. `pacing`
+//!    and `offload` may defer it. `sent_packets` records the time of departure.
 //!
 //! A timer ([`Connection::time_out`]) goes through `timeout` or `recovery`, and on at 6.
 

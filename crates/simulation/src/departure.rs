@@ -11,7 +11,7 @@ use crate::link::host_timing::{InOrder, Lead};
 use crate::link::medium::Medium;
 use crate::link::queued::{Departures, Discarded, Service};
 use crate::link::statistics::Account;
-use crate::measure::recorder::{Fate, Observed, Recorder};
+use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
 use crate::timeline::Timeline;
 
 /// A packet that is lost.
@@ -107,8 +107,8 @@ pub(crate) struct Onward<'a, 's, E> {
 
 impl<E: Ends> Onward<'_, '_, E> {
     #[inline(never)]
-    fn settle(&mut self, packet: InFlight, fate: Fate, now: Time) {
-        let observed = Observed { packet, fate };
+    fn settle(&mut self, packet: InFlight, outcome: PacketOutcome, now: Time) {
+        let observed = Observed { packet, outcome };
         let recorder = &mut self.timeline.recorder;
         recorder.settle_packet(observed, now, self.flows);
     }
@@ -124,7 +124,7 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
         let packet = InFlight::of(&service.packet);
         let time = service.departure;
         if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Departs(time, packet.mark), time);
+            self.settle(packet, PacketOutcome::Departs(time, packet.mark), time);
         }
         let mut hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
         let mut departing = Departing { packet, time };
@@ -142,7 +142,7 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
         if self.at == self.recorded.link() {
-            self.settle(packet, Fate::Dropped, discarded.now);
+            self.settle(packet, PacketOutcome::Dropped, discarded.now);
         }
         let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
         let loss = Loss {
@@ -165,9 +165,9 @@ pub(crate) struct AtTheEnd<'a, 'r, 's, E> {
 }
 
 impl<E: Ends> AtTheEnd<'_, '_, '_, E> {
-    fn settle(&mut self, packet: InFlight, fate: Fate, now: Time) {
+    fn settle(&mut self, packet: InFlight, outcome: PacketOutcome, now: Time) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.settle_packet(Observed { packet, fate }, now, self.flows);
+            recorder.settle_packet(Observed { packet, outcome }, now, self.flows);
         }
     }
 }
@@ -176,14 +176,18 @@ impl<E: Ends> Departures for AtTheEnd<'_, '_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
         let departure = service.departure;
-        self.settle(packet, Fate::Departs(departure, packet.mark), departure);
+        self.settle(
+            packet,
+            PacketOutcome::Departs(departure, packet.mark),
+            departure,
+        );
         let route = self.flows.transit(packet.flow).route;
         self.hops[route.hop(packet.hop)].account
     }
 
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
-        self.settle(packet, Fate::Dropped, discarded.now);
+        self.settle(packet, PacketOutcome::Dropped, discarded.now);
     }
 }
 

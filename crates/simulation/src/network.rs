@@ -28,7 +28,7 @@ use crate::link::memory::Memories;
 use crate::link::policer::Policer;
 use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
-use crate::measure::recorder::{Fate, Observed, Recorder};
+use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
 use crate::timeline::Timeline;
 
@@ -244,8 +244,8 @@ impl Network {
         };
         hop.forward(Departing { packet, time }, transit, &mut timeline.calendar);
         if hop.link == self.recorded.link() {
-            let fate = Fate::Departs(time, packet.mark);
-            let observed = Observed { packet, fate };
+            let outcome = PacketOutcome::Departs(time, packet.mark);
+            let observed = Observed { packet, outcome };
             timeline.recorder.record_packet(observed, flows);
         }
     }
@@ -263,11 +263,11 @@ impl Network {
         }
         if let Link::Gated(link) = &mut self.links[offered.link.index()] {
             let account = self.hops[offered.at].account;
-            let fate = match link.arrive(&offered.packet, account) {
-                Some((departure, marked)) => Fate::Departs(departure, Mark::of(marked)),
-                None => Fate::Dropped,
+            let outcome = match link.arrive(&offered.packet, account) {
+                Some((departure, marked)) => PacketOutcome::Departs(departure, Mark::of(marked)),
+                None => PacketOutcome::Dropped,
             };
-            self.record_outcome(offered, fate, (flows, timeline));
+            self.record_outcome(offered, outcome, (flows, timeline));
         } else {
             self.enqueue(offered, flows, timeline);
         }
@@ -292,7 +292,7 @@ impl Network {
         let has_memory = self.memories.is_empty() || self.has_memory(offered, flows, timeline);
         if !has_memory {
             self.links[offered.link.index()].refuse();
-            self.record_outcome(offered, Fate::Dropped, (flows, timeline));
+            self.record_outcome(offered, PacketOutcome::Dropped, (flows, timeline));
         }
         has_memory
     }
@@ -315,25 +315,25 @@ impl Network {
     fn record_outcome<E: Ends>(
         &mut self,
         offered: &Offered,
-        fate: Fate,
+        outcome: PacketOutcome,
         (flows, timeline): (&mut Flows<E>, &mut Timeline<'_>),
     ) {
         let packet = InFlight::of(&offered.packet);
-        match fate {
-            Fate::Departs(time, mark) => {
+        match outcome {
+            PacketOutcome::Departs(time, mark) => {
                 let packet = InFlight { mark, ..packet };
                 let medium = self.media[offered.link.index()].as_mut();
                 let departing = Departing { packet, time };
                 cross(medium, self.hops[offered.at], departing, (flows, timeline));
             }
-            Fate::Dropped => {
+            PacketOutcome::Dropped => {
                 self.drop(packet, offered.at, (flows, &mut timeline.recorder));
                 return;
             }
-            Fate::Waits => {}
+            PacketOutcome::Waits => {}
         }
         if offered.link == self.recorded.link() {
-            let observed = Observed { packet, fate };
+            let observed = Observed { packet, outcome };
             timeline.recorder.record_packet(observed, flows);
         }
     }
@@ -349,7 +349,7 @@ impl Network {
         let (at, now) = (offered.link, offered.packet.arrival);
         let recorded = at == self.recorded.link();
         if recorded {
-            self.record_outcome(offered, Fate::Waits, (flows, timeline));
+            self.record_outcome(offered, PacketOutcome::Waits, (flows, timeline));
         }
         let watched = recorded || self.has_admission;
         if let Link::Queued(link) = &mut self.links[at.index()] {
@@ -432,8 +432,8 @@ impl Network {
     ) {
         let hop = &self.hops[at];
         if hop.link == self.recorded.link() {
-            let fate = Fate::Dropped;
-            recorder.record_packet(Observed { packet, fate }, flows);
+            let outcome = PacketOutcome::Dropped;
+            recorder.record_packet(Observed { packet, outcome }, flows);
         }
         let loss = Loss {
             packet,

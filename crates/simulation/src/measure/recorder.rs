@@ -56,12 +56,12 @@ type RecordKey = (Time, u32, u32);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
     pub(crate) packet: InFlight,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: PacketOutcome,
 }
 
 /// The outcome of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum PacketOutcome {
     /// It leaves then, with or without a mark.
     Departs(Time, Mark),
     /// It waits for a discipline to decide.
@@ -234,10 +234,10 @@ impl<'a> Recorder<'a> {
     #[inline(never)]
     pub(crate) fn record_packet<E: Ends>(
         &mut self,
-        Observed { packet, fate }: Observed,
+        Observed { packet, outcome }: Observed,
         flows: &mut Flows<E>,
     ) {
-        let observed = Observed { packet, fate };
+        let observed = Observed { packet, outcome };
         self.show_arrival(observed, flows);
         if !self.record_packets {
             return;
@@ -249,11 +249,11 @@ impl<'a> Recorder<'a> {
         }
         let seen = Seen::of(&packet, flows);
         let payload = self.payload(flows.transit(seen.connection));
-        let wait = self.wait(&packet, fate);
+        let wait = self.wait(&packet, outcome);
         let Some(traces) = &mut self.traces else {
             return;
         };
-        if fate == Fate::Waits {
+        if outcome == PacketOutcome::Waits {
             self.waiting.insert(key(&packet), traces.packets.len());
         }
         traces.headers.extend(header);
@@ -266,8 +266,8 @@ impl<'a> Recorder<'a> {
             bytes: packet.size,
             segment: seen.segment,
             payload,
-            dropped: fate == Fate::Dropped,
-            marked: matches!(fate, Fate::Departs(_, Mark::Present)),
+            dropped: outcome == PacketOutcome::Dropped,
+            marked: matches!(outcome, PacketOutcome::Departs(_, Mark::Present)),
             wait_s: wait,
         });
     }
@@ -276,23 +276,23 @@ impl<'a> Recorder<'a> {
     #[inline(never)]
     pub(crate) fn settle_packet<E: Ends>(
         &mut self,
-        Observed { packet, fate }: Observed,
+        Observed { packet, outcome }: Observed,
         now: Time,
         flows: &Flows<E>,
     ) {
-        let at = match fate {
-            Fate::Departs(departure, _) => departure,
-            Fate::Waits | Fate::Dropped => now,
+        let at = match outcome {
+            PacketOutcome::Departs(departure, _) => departure,
+            PacketOutcome::Waits | PacketOutcome::Dropped => now,
         };
-        self.record_event(Observed { packet, fate }, at, flows);
+        self.record_event(Observed { packet, outcome }, at, flows);
         let Some(index) = self.waiting.remove(&key(&packet)) else {
             return;
         };
-        let wait = self.wait(&packet, fate);
+        let wait = self.wait(&packet, outcome);
         let traces = self.traces.as_mut();
         if let Some(record) = traces.and_then(|traces| traces.packets.get_mut(index)) {
-            record.dropped = fate == Fate::Dropped;
-            record.marked = matches!(fate, Fate::Departs(_, Mark::Present));
+            record.dropped = outcome == PacketOutcome::Dropped;
+            record.marked = matches!(outcome, PacketOutcome::Departs(_, Mark::Present));
             record.wait_s = wait;
         }
     }
@@ -301,20 +301,20 @@ impl<'a> Recorder<'a> {
     fn show_arrival<E: Ends>(&mut self, observed: Observed, flows: &Flows<E>) {
         let now = observed.packet.arrival;
         let arrival = Observed {
-            fate: Fate::Waits,
+            outcome: PacketOutcome::Waits,
             ..observed
         };
         self.record_event(arrival, now, flows);
-        match observed.fate {
-            Fate::Waits => {}
-            Fate::Departs(departure, _) => self.record_event(observed, departure, flows),
-            Fate::Dropped => self.record_event(observed, now, flows),
+        match observed.outcome {
+            PacketOutcome::Waits => {}
+            PacketOutcome::Departs(departure, _) => self.record_event(observed, departure, flows),
+            PacketOutcome::Dropped => self.record_event(observed, now, flows),
         }
     }
 
     fn record_event<E: Ends>(
         &mut self,
-        Observed { packet, fate }: Observed,
+        Observed { packet, outcome }: Observed,
         time: Time,
         flows: &Flows<E>,
     ) {
@@ -324,11 +324,11 @@ impl<'a> Recorder<'a> {
         let seen = Seen::of(&packet, flows);
         probe.see(PacketEvent {
             time,
-            kind: match fate {
-                Fate::Waits => PacketEventKind::Arrives,
-                Fate::Departs(_, Mark::Absent) => PacketEventKind::Departs,
-                Fate::Departs(_, Mark::Present) => PacketEventKind::DepartsMarked,
-                Fate::Dropped => PacketEventKind::IsDropped,
+            kind: match outcome {
+                PacketOutcome::Waits => PacketEventKind::Arrives,
+                PacketOutcome::Departs(_, Mark::Absent) => PacketEventKind::Departs,
+                PacketOutcome::Departs(_, Mark::Present) => PacketEventKind::DepartsMarked,
+                PacketOutcome::Dropped => PacketEventKind::IsDropped,
             },
             flow: self.first_numbers[seen.group.index()] + seen.index,
             group: seen.group.index() as u32,
@@ -351,8 +351,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// How long a packet waits before it goes into transmission at the target link, in seconds.
-    fn wait(&self, packet: &InFlight, fate: Fate) -> f64 {
-        let Fate::Departs(departure, _) = fate else {
+    fn wait(&self, packet: &InFlight, outcome: PacketOutcome) -> f64 {
+        let PacketOutcome::Departs(departure, _) = outcome else {
             return 0.0;
         };
         let sender = self.sender.as_ref();

@@ -1,5 +1,4 @@
-//! Laws that random states and their values obey; that the values are those of a run of packets is
-//! tested with the packet engine.
+//! Laws of random states and their values. The packet engine's tests compare them with its runs.
 
 use forebay_scenario::{BufferSize, Format, Scenario};
 
@@ -68,15 +67,13 @@ fn means_over_replications_are_those_of_the_distributions() {
     const COUNT: u64 = 20_000;
     let on_off = |rest: &str| plain(&format!("{BURST}\n{rest}"));
     let link = |link: &str| scenario(link, "workload = { poisson = { rate = \"1Mbps\" } }", RUN);
-    // A renewal process of outages that begins with an exponential time without one: the
-    // probability of an outage at t is a (1 - exp(-t / c)), where a is the share and 1/c the sum of
-    // the rates.
+    // Outages are a renewal process that begins with an exponential time without one. An outage
+    // at t has probability a (1 - exp(-t / c)): a is the share, 1/c the sum of the rates.
     let (up, out) = (30.0_f64, 3.0_f64);
     let (share, c) = (out / (up + out), 1.0 / (1.0 / up + 1.0 / out));
     let integral = |t: f64| share * (t - c * -libm::expm1(-t / c));
     let outages = integral(25.0) - integral(2.0);
-    // An on-off source that starts with an on period, likewise, off with probability a' (1 - exp(-t
-    // / c)).
+    // An on-off source that starts on is off with probability a' (1 - exp(-t / c)).
     let (off_share, d) = (300.0 / 301.0, 1.0 / (1.0 + 1.0 / 300.0));
     let off_time = |t: f64| off_share * (t - d * -libm::expm1(-t / d));
     let started = 21.0 - (off_time(25.0) - off_time(4.0));
@@ -158,8 +155,7 @@ fn means_over_replications_are_those_of_the_distributions() {
     }
 }
 
-/// A run without a burst: the source is off and stays so. The states of several sources are
-/// independent.
+/// A run without a burst: the source stays off. The states of several sources are independent.
 #[test]
 fn bursts_are_as_rare_as_their_share_and_cycle_say() {
     const COUNT: u64 = 40_000;
