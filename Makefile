@@ -43,7 +43,7 @@ help:
 	@echo "make checks     the table How we know it is right: theory, and REFERENCE; WRITE=docs/background/validation/index.md renews it there"
 	@echo "make gallery    the papers' figures, full, and the documentation's pages about them [QUICK=1] [GALLERY=DIR]"
 	@echo "make atlas      the smallest buffers over rates, round trips, flows and controllers, an hour or two [QUICK=1] [ATLAS=DIR]"
-	@echo "make manual     the figures of docs/guides/recommend.md and docs/reference/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
+	@echo "make manual     the figures of docs/background/recommend-method.md and docs/reference/rules.md, ten minutes [ONLY=NAME,...] [QUICK=1]"
 	@echo "make mutants    changes of the code that the tests ought to notice [ONLY=discipline,search.judging,...] [SAMPLE=50] [SEED=1] [TESTS=PATHS] [BY_HAND=1]"
 	@echo "make docs       the documentation, into out/site"
 	@echo "make man        the manual pages, into out/man"

@@ -1,8 +1,8 @@
 """`make manual`: the figures of the manual that simulations give, from the scenarios that come with forebay.
 
 `recommend` answers every scenario, the cheapest first. The answers are stored in a file of figures, from which the
-tables of `docs/guides/recommend.md` and `docs/reference/rules.md` are made. An interrupted run continues: it answers
-only the scenarios that are new or changed.
+tables of `docs/background/recommend-method.md` and `docs/reference/rules.md` are made. An interrupted run continues: it
+answers only the scenarios that are new or changed.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def renewed(docs: Path, figures: Mapping[str, Figures], names: Iterable[str]) ->
     """
     found = sorted(figures.values(), key=_cost)
     pages = {
-        docs / "guides" / "recommend.md": (ANSWERS, answers_table(found, names)),
+        docs / "background" / "recommend-method.md": (ANSWERS, answers_table(found, names)),
         docs / "reference" / "rules.md": (RULES, rules_table(found)),
     }
     return {

@@ -26,7 +26,7 @@ from tests.support.paths import ROOT
 
 DOCS, SCENARIOS = ROOT / "docs", ROOT / "scenarios"
 #: Pages with generated tables, below the folder of the manual.
-PAGES = ("guides/recommend.md", "reference/rules.md")
+PAGES = ("background/recommend-method.md", "reference/rules.md")
 
 TINY = """
 [link]
@@ -48,7 +48,7 @@ def test_the_tables_of_the_manual_are_those_of_the_figures() -> None:
     figures = read_figures(DOCS / "data" / "recommended.json")
     names = [path.stem for path in SCENARIOS.glob("*.toml")]
     pages = renewed(DOCS, figures, names)
-    assert {page.name for page in pages} >= {"recommend.md", "rules.md"}
+    assert {page.name for page in pages} >= {"recommend-method.md", "rules.md"}
     for page, text in pages.items():
         assert page.read_text(encoding="utf-8") == text, f"renew {page.name}: make manual ONLY=..."
 
@@ -113,7 +113,7 @@ def test_the_rules_are_counted_over_the_scenarios() -> None:
 def _manual(folder: Path) -> tuple[Path, Path]:
     docs, scenarios = folder / "docs", folder / "scenarios"
     scenarios.mkdir()
-    for folder_of_pages in ("guides", "reference", "data"):
+    for folder_of_pages in ("background", "reference", "data"):
         (docs / folder_of_pages).mkdir(parents=True)
     for page, (begin, end) in zip(PAGES, (ANSWERS, RULES), strict=True):
         (docs / page).write_text(f"before\n{begin}\nold\n{end}\nafter\n", encoding="utf-8")

@@ -18,7 +18,8 @@ __all__ = ["Block", "Command", "Kind", "agrees", "blocks", "commands", "inline",
 
 #: The first words of console lines.
 PROGRAMS = ("forebay", "make", "pip", "python", "cargo", "dask", "tc", "tcpdump", "git")
-LINE = re.compile(rf"(\$ )?((?:{'|'.join(PROGRAMS)}) .*|[A-Z]+=\".*)")
+#: A row of a table that begins with a program's name has more than one space after it.
+LINE = re.compile(rf"(\$ )?((?:{'|'.join(PROGRAMS)}) (?! ).*|[A-Z]+=\".*)")
 
 
 class Kind(Enum):
