@@ -3,9 +3,11 @@
 Examples
 --------
 >>> import forebay
->>> scenario = forebay.Scenario.load("scenarios/elastic-access-link.toml")
+>>> scenario = forebay.Scenario.load("@dsl-access")
 >>> report = scenario.run("packet", replications=4)
->>> answer = forebay.recommend(scenario)
+>>> answer = forebay.recommend(scenario, quick=True)
+>>> answer.verdict
+'met'
 """
 
 from __future__ import annotations

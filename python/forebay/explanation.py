@@ -467,5 +467,10 @@ def explain(name: str) -> Explanation:
     ------
     InputError
         If nothing has this name; the message names the likeliest one, and lists what exists.
+
+    Examples
+    --------
+    >>> forebay.explain("bdp").worked
+    'Buffer over BDP for CUBIC (β = 0.7): 0.42857 BDP'
     """
     return meanings(name)[0]

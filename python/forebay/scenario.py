@@ -113,6 +113,11 @@ class Scenario:
         ------
         InputError
             If the scenario is wrong: file, line and key of the first error, what was found and what is allowed.
+
+        Examples
+        --------
+        >>> forebay.Scenario.load("@dsl-access").title
+        'DSL line: one CUBIC download beside a video call'
         """
         if isinstance(path, str) and path.startswith(SIGN):
             return cls.parse(shipped(path).text, "toml", overrides, path, FOLDER)
@@ -302,6 +307,12 @@ class Scenario:
         Report
             Means over the replications with 95 % Student-t half widths. Its warnings are the engine's, and those of
             `forebay.phase_effects`: coincidences of round trips, and rare declared states.
+
+        Examples
+        --------
+        >>> report = forebay.Scenario.load("@dsl-access").run(replications=2)
+        >>> round(report.metrics.utilization.mean, 2)
+        1.0
         """
         count = self.core.replications if replications is None else replications
         count = whole(count, (1, MOST_REPLICATIONS), "replications")

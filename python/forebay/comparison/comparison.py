@@ -77,6 +77,12 @@ def compare(
     ------
     UnavailableError
         If this machine cannot run a named engine.
+
+    Examples
+    --------
+    >>> comparison = forebay.compare(forebay.Scenario.load("@dsl-access"), replications=2, points=0)
+    >>> [each.name for each in comparison.answers if each.kind == "engine"]
+    ['packet', 'fluid']
     """
     count = replications_of(scenario, replications)
     check_engines(engines)

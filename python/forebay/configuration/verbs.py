@@ -50,8 +50,9 @@ def configure(
 
     Examples
     --------
-    >>> told = forebay.configure(scenario, "openwrt", access="docsis", download="250Mbps")
-    >>> lines, notes = told.lines, told.notes
+    >>> configuration = forebay.configure(forebay.Scenario.load("@dsl-access"), "linux")
+    >>> configuration.lines[-1]
+    'tc qdisc replace dev eth0 parent 1:1 pfifo limit 64'
     """
     (system,) = configuring.check([platform], scenario)
     return configuring.configure(system, Port.of(scenario), asked_access(access, download, upload))

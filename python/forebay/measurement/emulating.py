@@ -114,9 +114,10 @@ def emulate(
 
     Examples
     --------
-    >>> done = forebay.emulate(scenario, "iperf3 -c {peer} -t 5", peer="iperf3 -s", capture_output=True)
-    >>> done.exit_code, done.report.metrics.queue_delay_p99_s.mean
-    (0, 0.0457)
+    >>> scenario = forebay.Scenario.load("@dsl-access")
+    >>> done = forebay.emulate(scenario, "true", capture_output=True)  # doctest: +SKIP
+    >>> done.exit_code  # doctest: +SKIP
+    0
     """
     arguments = _arguments(command, "command")
     talks_to = None if peer is None else _arguments(peer, "peer")

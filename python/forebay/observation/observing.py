@@ -33,7 +33,7 @@ def observe(
     memory: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Finding:
-    """Read inputs of one kind and make their finding.
+    r"""Read inputs of one kind and make their finding.
 
     Parameters
     ----------
@@ -59,6 +59,16 @@ def observe(
     ------
     InputError
         Names the file, what was found and what is allowed.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "counters.csv")
+    ...     rows = [f"{300 * poll},{3_000_000 * poll}" for poll in range(12)]
+    ...     _ = file.write_text("\n".join(["time,out_octets", *rows]))
+    ...     finding = forebay.observe([file], rate_bps=1e6)
+    >>> finding.load.mean.value
+    80000.0
     """
     if sockets and len(paths) > 1:
         raise InputError(

@@ -115,6 +115,13 @@ def reproduce(
         If a paper or figure is unknown, or if a folder cannot be written.
     MissingPackageError
         If polars or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gallery = forebay.reproduce("avrachenkov/fig4", quick=True, out=folder)
+    >>> [each.paper.name for each in gallery.drawn]
+    ['avrachenkov']
     """
     need("polars", "matplotlib")
     from forebay.papers import running

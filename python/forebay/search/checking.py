@@ -109,6 +109,12 @@ def check(
     ------
     InputError
         Without goals, with a goal on something that the engine does not report, or with a buffer that cannot be read.
+
+    Examples
+    --------
+    >>> report = forebay.check(forebay.Scenario.load("@dsl-access"), ["30p", "64p"])
+    >>> [each.verdict for each in report.buffers]
+    ['met', 'missed']
     """
     precision = Precision(confidence, replications=replications, within=within)
     execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))

@@ -127,6 +127,12 @@ def size_classes(
     ------
     InputError
         Without classes, without goals, or with a goal on something that the engine does not report.
+
+    Examples
+    --------
+    >>> sizing = forebay.size_classes(forebay.Scenario.load("@voice-and-data"), quick=True)
+    >>> [each.name for each in sizing.classes]
+    ['voice', 'web', 'bulk']
     """
     precision = Precision(confidence, resolution, quick=quick, within=within)
     execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))

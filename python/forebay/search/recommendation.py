@@ -147,6 +147,12 @@ def recommend(
         Without goals, or with a goal on something that the engine does not report.
     ContradictionError
         With two goals on one metric that no value can meet both.
+
+    Examples
+    --------
+    >>> answer = forebay.recommend(forebay.Scenario.load("@dsl-access"), quick=True)
+    >>> answer.verdict, answer.packets < 64
+    ('met', True)
     """
     precision = Precision(confidence, resolution, replications, fraction, quick=quick, within=within)
     execution = Execution(engine, jobs, scheduler, resume, Callbacks(progress, tell, known))

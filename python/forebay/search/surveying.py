@@ -112,6 +112,13 @@ def feasible_map(
     ------
     InputError
         Without goals, or where `over` is not two different keys that the scenario takes values of.
+
+    Examples
+    --------
+    >>> scenario = forebay.Scenario.load("@dsl-access")
+    >>> found = forebay.feasible_map(scenario, over=["link.rate=8Mbps..16Mbps", "link.buffer=10p..60p"])
+    >>> [goal.name for goal in found.goals]
+    ['utilization', 'queue_delay_p99', 'call.loss_rate']
     """
     started = time.perf_counter()
     threads(jobs)

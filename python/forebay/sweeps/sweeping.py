@@ -179,6 +179,13 @@ def sweep(
         If this machine cannot run a requested engine; finished jobs of other engines stay.
     MissingPackageError
         If polars is not installed.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     grid = forebay.sweep(forebay.Scenario.load("@dsl-access"), ["link.buffer=20p,40p"], folder)
+    ...     grid.computed  # Two buffers, four replications each.
+    8
     """
     need("polars")
     folder = Path(out)
