@@ -1,4 +1,4 @@
-"""The theory that the packet engine is held against, and the table of checks."""
+"""The theory that the packet engine is compared with, and the tables of the checks."""
 
 from __future__ import annotations
 
