@@ -37,7 +37,7 @@ from forebay.text import formatting
 
 __all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
 
-#: Marks around the tables in docs/background/validation/index.md.
+#: Marks around the tables in docs/background/validation/captures.md.
 MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
 #: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- captured places: begin -->", "<!-- captured places: end -->")
@@ -273,7 +273,11 @@ def _programs(pairs: Sequence[Compared]) -> list[str]:
 
 def _truths(said: Sequence[Told]) -> list[str]:
     kinds = ("sender", "receiver", "both")
-    head = ("told of the link", "promised", *(f"captured at the {of}" if of != "both" else "at both" for of in kinds))
+    head = (
+        "stated about the link",
+        "tolerance",
+        *(f"captured at the {of}" if of != "both" else "at both" for of in kinds),
+    )
     rows = []
     for what in dict.fromkeys(each.what for each in said):
         row = [what, f"{PROMISES[what]:.0%}" if what in PROMISES else "the same"]
@@ -291,8 +295,8 @@ def _off(said: Sequence[Told]) -> list[str]:
         (each.case, each.of, each.what, _shown(each.truth), _shown(each.found)) for each in said if not each.is_right
     ]
     if not rows:
-        return ["Nothing that is told is off."]
-    return formatting.markdown_table(("case", "captured at", "what", "true", "told"), rows)
+        return ["No stated number is wrong."]
+    return formatting.markdown_table(("case", "captured at", "number", "true", "stated"), rows)
 
 
 def _shown(value: float | str | None) -> str:
@@ -321,7 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Capture the cases whose names contain one of `--only`; write the tables, or print them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
-    parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
+    parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the tables")
     parser.add_argument("--keep", type=Path, help="a folder in which captures are kept, and used again")
     options = parser.parse_args(arguments)
     for program in missing():

@@ -31,7 +31,7 @@ from forebay.text import formatting
 
 __all__ = ["ASKED", "Circle", "circle", "main", "table"]
 
-#: Marks around the table in docs/background/validation/index.md.
+#: Marks around the table in docs/background/validation/captures.md.
 MARKS = ("<!-- circle: begin -->", "<!-- circle: end -->")
 #: Ratio of the duration of a case's runs to that of its capture.
 _LONGER = 4.0
@@ -132,7 +132,15 @@ def _bytes(answer: Recommendation) -> float | None:
 
 def table(circles: Sequence[Circle]) -> str:
     """Both answers of each case, with the bounds of the smallest sufficient buffer."""
-    head = ("capture of", "goal", "true scenario", "observed scenario", "apart", "true again", f"within {APART:.0%}")
+    head = (
+        "capture of",
+        "goal",
+        "true scenario",
+        "observed scenario",
+        "difference",
+        "true, other seed",
+        f"within {APART:.0%}",
+    )
     rows = [
         (
             each.name,
@@ -164,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the cases whose names contain one of `--only`; write the table, or print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
-    parser.add_argument("--write", type=Path, help="the page with the marks between which the table goes")
+    parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the table")
     options = parser.parse_args(arguments)
     chosen = asked(ASKED, options.only)
     circles = []

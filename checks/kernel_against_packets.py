@@ -18,25 +18,25 @@ from pathlib import Path
 from typing import Any
 
 from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran, Refused
+from checks.pages import Marks, renewed, write_pages
 from checks.pairs import CAUSES, SCENARIOS
 from checks.programs import exit_code, is_chosen
 from forebay import _core
 from forebay.errors import InputError
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
-from forebay.storage.files import between, write_whole
 from forebay.text import formatting
 
 __all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
 
-#: Marks around the table in docs/background/validation/index.md.
-MARKS = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
+#: Marks around the table in docs/background/validation/linux.md.
+MARKS: Marks = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
 
 #: Metrics of the table: name, factor, unit and number of digits of each.
 METRICS: Mapping[str, tuple[str, float, str, int]] = {
     "utilization": ("utilization", 100.0, "%", 2),
     "loss_rate": ("loss", 100.0, "%", 3),
-    "queue_delay_mean_s": ("mean queue delay", 1e3, "ms", 2),
+    "queue_delay_mean_s": ("mean queueing delay", 1e3, "ms", 2),
     "jain_index": ("Jain index", 1.0, "", 3),
 }
 
@@ -113,7 +113,7 @@ def table(
 ) -> str:
     """The differences, scenario by scenario: the kernel's value, and its difference from the packet engine's."""
     named = CAUSES if causes is None else causes
-    head = ("scenario", *(f"{title}, {unit}" if unit else title for title, _, unit, _ in METRICS.values()), "why")
+    head = ("scenario", *(f"{title}, {unit}" if unit else title for title, _, unit, _ in METRICS.values()), "cause")
     rows = []
     for name, pairs in found.items():
         if isinstance(pairs, Refused):
@@ -147,9 +147,9 @@ def _count(found: Mapping[str, Mapping[str, Pair] | Refused], causes: Mapping[tu
     known = sum(each in causes for each in beyond)
     refused = sum(isinstance(of, Refused) for of in found.values())
     return (
-        f"Of {len(pairs)} differences of {len(found) - refused} scenarios {within[0]} are within one standard error, "
-        f"{within[1]} within two and {within[2]} within three; {len(beyond)} are beyond (bold), "
-        f"of which {known} have a named cause."
+        f"{len(pairs)} differences in {len(found) - refused} scenarios: {within[0]} are within one standard error,\n"
+        f"{within[1]} within two and {within[2]} within three.\n{len(beyond)} are beyond three (bold), "
+        f"and {known} of these have a named cause."
     )
 
 
@@ -165,7 +165,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1, help="runs of the kernel engine for each scenario")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="of those, at a time: 1 or 2")
     parser.add_argument("--folder", type=Path, default=Path("out/kernel/pairs"), help="where those are kept")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="renew the table in this page")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="renew the table in this page, or in a page of this folder"
+    )
     parser.add_argument("--jobs", type=int, default=None)
     options = parser.parse_args(arguments)
     return exit_code("kernel", lambda: _compare(options), "interrupted; the same command goes on where it stopped")
@@ -177,7 +179,7 @@ def _compare(options: argparse.Namespace) -> int:
     if options.write is not None:
         if options.only:
             raise InputError("WRITE: found ONLY beside it; allowed: all scenarios, so that the page has them all")
-        between(options.write.read_text(encoding="utf-8"), MARKS, "", str(options.write))  # found out before an hour
+        renewed(options.write, {MARKS: ""})  # A page without its marks is found before an hour.
     chosen = {name: tables for name, tables in SCENARIOS.items() if is_chosen(name, options.only, ";")}
     if not chosen:
         raise InputError(f"ONLY: found `{options.only}`; allowed: parts of {'; '.join(SCENARIOS)}")
@@ -195,8 +197,7 @@ def _compare(options: argparse.Namespace) -> int:
     text = table(found)
     print(text)
     if options.write is not None:
-        page = options.write.read_text(encoding="utf-8")
-        write_whole(options.write, between(page, MARKS, text, str(options.write)))
+        write_pages(renewed(options.write, {MARKS: text}))
     return 0
 
 

@@ -239,8 +239,8 @@ def tables(begun: Sequence[Beginning], counted: Sequence[Frames], speeds: Sequen
     """The sentence and the tables of the manual."""
     paint, packet = (median(getattr(each, name) for each in begun) for name in ("first_paint_ms", "first_packet_ms"))
     lines = [
-        f"The page paints first {paint:.0f} ms after it is opened from a file, and shows the first simulated packet",
-        f"after {packet:.0f} ms if Play is pressed at once (medians of {len(begun)}).",
+        f"The page paints first {paint:.0f} ms after it is opened from a file. If Play is pressed at once, it",
+        f"shows the first simulated packet after {packet:.0f} ms. Both are medians of {len(begun)}.",
         "",
         "| scenario, as fast as it goes | beside it | frames per second | frames missed | longest frame | longest task "
         "| million packets per second |",

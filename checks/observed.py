@@ -37,7 +37,7 @@ from forebay.text import formatting
 
 __all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
 
-#: Marks around the tables in docs/background/validation/index.md.
+#: Marks around the tables in docs/background/validation/captures.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
 #: Marks around the table of captures of one place.
 PLACES_MARKS = ("<!-- places: begin -->", "<!-- places: end -->")
@@ -247,7 +247,7 @@ def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
 
 
 def _promises(judged: Mapping[str, Judged]) -> list[str]:
-    head = ("number", "promised", "numbers", "kept", "unknown", "90 % interval covers")
+    head = ("number", "tolerance", "numbers", "within tolerance", "unknown", "90 % interval covers")
     rows = []
     for what, most in PROMISES.items():
         of_it = [each for case in judged.values() for each in case.judgments if each.what == what]
@@ -274,7 +274,7 @@ def _confusion(judged: Mapping[str, Judged]) -> list[str]:
     for truth in sorted({each.truth for each in taken}):
         counts = [sum((each.truth, each.name) == (truth, name) for each in taken) for name in columns]
         rows.append((truth, *map(str, counts)))
-    return formatting.markdown_table(("flows of \\ taken for", *columns), rows)
+    return formatting.markdown_table(("flows of \\ identified as", *columns), rows)
 
 
 def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
@@ -341,7 +341,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--drawn", type=int, default=_DRAWN, help="how many cases to draw of each seed")
     parser.add_argument("--places", action="store_true", help="judge captures of one place alone")
-    parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
+    parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the tables")
     options = parser.parse_args(arguments)
     if not options.places and (code := _judge_cases(options)):
         return code
@@ -355,8 +355,8 @@ def _judge_cases(options: argparse.Namespace) -> int:
     """Judge the cases, and write their tables; return an exit code."""
     sets: Mapping[str, Mapping[str, Case]] = {
         "chosen cases": CASES,
-        "drawn, looked at": drawn(options.drawn, DEVELOPED_ON),
-        "drawn, to judge": drawn(options.drawn, JUDGED_ON),
+        "tuning set": drawn(options.drawn, DEVELOPED_ON),
+        "test set": drawn(options.drawn, JUDGED_ON),
     }
     judged: dict[str, dict[str, Judged]] = {}
     for title, cases in sets.items():

@@ -224,7 +224,7 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, inte
 
 def places_table(found: Sequence[Seen]) -> str:
     """For each place the number of stated and of right rates, and the number of stated and of true bounds."""
-    head = ("captured", "links", "rate stated", "right", "bound told", "true", "bound over the rate", "neither")
+    head = ("captured", "links", "rate stated", "right", "bound stated", "true", "bound over the rate", "neither")
     rows = []
     for place in PLACES:
         here = [each for each in found if each.place == place]
@@ -256,4 +256,4 @@ def places_off(found: Sequence[Seen]) -> str:
         rows.append((each.link, each.place, f"{each.truth_bps:.4g}", told))
     if not rows:
         return "No rate and no bound is false."
-    return "\n".join(formatting.markdown_table(("link", "captured", "true bit/s", "told"), rows))
+    return "\n".join(formatting.markdown_table(("link", "captured", "true bit/s", "stated"), rows))

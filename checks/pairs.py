@@ -139,9 +139,9 @@ def _traffic() -> dict[str, dict[str, Any]]:
 SCENARIOS: Mapping[str, Mapping[str, Any]] = _tail_drop() | _mixes() | _managed() | _traffic()
 
 #: Result of another emulator of the same path on the same machine and day, with two draws of the starts.
-_SECOND = "real senders, by a second emulator too: {}"
+_SECOND = "real senders; a second emulator confirms it: {}"
 _SHORTER = "real senders' queues are 2 to 5 % shorter, in both of two runs of the kernel"
-_FULL = "a link that is full but for milliseconds: the packet engine's runs hardly scatter there"
+_FULL = "the link is full except for milliseconds, and the packet engine's runs hardly vary"
 
 #: Why a metric differs by more than three standard errors, by scenario and metric.
 CAUSES: Mapping[tuple[str, str], str] = {

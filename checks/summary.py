@@ -157,7 +157,7 @@ def _biases_view(found: Sequence[Bias]) -> Table:
 def unjudged_table(findings: Iterable[Finding]) -> str:
     """The numbers that are not judged as a Markdown table, with their bias."""
     rows = [(_source(bias.kind), *_bias_cells(bias)) for bias in biases(findings)]
-    head = ("source", "family", "number", "of them", "ours differs by, ± noise", "not judged because")
+    head = ("source", "family", "number", "count", "bias of forebay ± noise", "not judged because")
     return "\n".join(markdown_table(head, rows)) + "\n"
 
 

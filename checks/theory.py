@@ -1,8 +1,8 @@
 """The packet engine compared with theory, and a table that counts every kind of check.
 
 ``python -m checks.theory`` runs the checks against theory and prints a line for each and the table. With
-``--reference DIR`` the numbers of other programs are counted too, as ``make reference`` judges them; with ``--write
-FILE`` the tables take their places in a document.
+``--reference DIR`` the numbers of other programs are counted too, as ``make reference`` judges them. With ``--write
+FOLDER`` each table replaces the one between its marks, on the page of the folder that has them.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from typing import Any
 
 from checks import reference, summary
 from checks.findings import Finding, Tally, read, settled
+from checks.pages import Marks, renewed, write_pages
 from checks.programs import exit_code
 from forebay import _core
 from forebay.errors import InputError
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
-from forebay.storage.files import between, within, write_whole
 from forebay.text.formatting import markdown_table
 
 __all__ = [
     "CHECKS",
     "Check",
     "Outcome",
+    "blocks",
     "counts",
     "found_in",
     "main",
@@ -37,16 +38,16 @@ __all__ = [
     "md1k_loss",
     "mm1k",
     "pair_per_round_trip",
-    "renewed",
     "sawtooth",
 ]
 
-#: Marks around the table in a document.
-MARKS = ("<!-- checks: begin -->", "<!-- checks: end -->")
+#: Marks around the checks against theory, and around the counts of every kind of check.
+THEORY: Marks = ("<!-- theory: begin -->", "<!-- theory: end -->")
+COUNTS: Marks = ("<!-- checks: begin -->", "<!-- checks: end -->")
 
 #: Marks around the shares of families, and around the numbers that are not judged.
-SHARES = ("<!-- families: begin -->", "<!-- families: end -->")
-UNJUDGED = ("<!-- not judged: begin -->", "<!-- not judged: end -->")
+SHARES: Marks = ("<!-- families: begin -->", "<!-- families: end -->")
+UNJUDGED: Marks = ("<!-- not judged: begin -->", "<!-- not judged: end -->")
 
 #: Figures of one report: metrics by name, those of a group as "group.metric", and packets as "packets".
 Figures = Mapping[str, float]
@@ -238,7 +239,7 @@ def _queues() -> Iterator[Check]:
     """One server with Poisson arrivals: waiting and loss."""
     for load in (0.5, 0.7, 0.9):
         yield Check(
-            f"M/D/1, load {load}: mean wait",
+            f"M/D/1, load {load}: mean waiting time",
             "Pollaczek and Khinchine",
             _poisson(load, "100000p"),
             _metric("queue_delay_mean_s"),
@@ -247,7 +248,7 @@ def _queues() -> Iterator[Check]:
         )
     for load, waiting in ((0.9, 10), (1.0, 10), (1.2, 5)):
         yield Check(
-            f"M/D/1/K, load {load}, {waiting} may wait: loss",
+            f"M/D/1/K, load {load}, {waiting} waiting places: loss",
             "embedded Markov chain",
             _poisson(load, f"{waiting}p"),
             _metric("loss_rate"),
@@ -258,10 +259,10 @@ def _queues() -> Iterator[Check]:
         loss, queue = mm1k(load, 11)
         scenario = _poisson(load, "10p", _exponential_sizes(5000.0), seconds=400)
         for what, metric, value in (("loss", "loss_rate", loss), ("mean queue", "queue_mean_packets", queue)):
-            name = f"M/M/1/K, load {load}, 10 may wait: {what}"
+            name = f"M/M/1/K, load {load}, 10 waiting places: {what}"
             yield Check(name, "birth and death", scenario, _metric(metric), _constant(value), 0.01)
         bursts = _metric("loss_burst_mean_packets")
-        name = f"M/M/1/K, load {load}, 10 may wait: mean loss burst"
+        name = f"M/M/1/K, load {load}, 10 waiting places: mean loss burst"
         yield Check(name, "geometric, 1 + load", scenario, bursts, _constant(1.0 + load), 0.02)
 
 
@@ -432,9 +433,9 @@ def counts(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
     ]
 
 
-def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]]) -> str:
-    """Return "How we know it is right" as a Markdown table: checks against theory one by one, then the counts."""
-    checks = [
+def theory_table(outcomes: Sequence[Outcome]) -> str:
+    """Return the checks against theory as a Markdown table."""
+    rows = [
         (
             found.check.name,
             found.check.source,
@@ -444,22 +445,27 @@ def table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]
         )
         for found in outcomes
     ]
+    return "\n".join(markdown_table(("quantity", "source", "theory", "forebay", "result"), rows)) + "\n"
+
+
+def counts_table(outcomes: Sequence[Outcome], references: Sequence[tuple[str, str, str]]) -> str:
+    """Return the numbers that agree with theory and with each other program as a Markdown table."""
     passed = sum(found.passed for found in outcomes)
-    counts = [("theory, as above", str(passed), str(len(outcomes))), *references]
-    lines = [
-        *markdown_table(("against theory", "source", "theory", "ours", ""), checks),
-        "",
-        *markdown_table(("checked against", "numbers that agree", "of"), counts),
+    rows = [
+        (source, agreed, of, f"{100.0 * int(agreed) / int(of):.1f} %" if int(of) else "–")
+        for source, agreed, of in [("theory", str(passed), str(len(outcomes))), *references]
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(markdown_table(("compared with", "numbers that agree", "of", "share"), rows)) + "\n"
 
 
-def renewed(document: str, found: str, findings: Sequence[Finding] | None, where: str) -> str:
-    """Return the document with its tables renewed; those of other programs stay if nothing was compared."""
-    document = between(document, MARKS, found, where)
-    shares = summary.shares_table(findings) if findings else within(document, SHARES, where)
-    unjudged = summary.unjudged_table(findings) if findings else within(document, UNJUDGED, where)
-    return between(between(document, SHARES, shares, where), UNJUDGED, unjudged, where)
+def blocks(outcomes: Sequence[Outcome], findings: Sequence[Finding] | None) -> dict[Marks, str]:
+    """Return the tables of the manual by their marks; without findings only the checks against theory."""
+    tables = {THEORY: theory_table(outcomes)}
+    if findings:
+        tables[COUNTS] = counts_table(outcomes, counts(findings))
+        tables[SHARES] = summary.shares_table(findings)
+        tables[UNJUDGED] = summary.unjudged_table(findings)
+    return tables
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -470,7 +476,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=Path,
         help="a folder of reference numbers, counted too, or what make reference WRITE=FILE wrote",
     )
-    parser.add_argument("--write", type=Path, help="a document whose table is replaced")
+    parser.add_argument("--write", type=Path, help="a folder of pages, or a page, whose tables are replaced")
     parser.add_argument("--replications", type=int, default=4)
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args(arguments)
@@ -480,17 +486,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _check(options: argparse.Namespace) -> int:
     if options.replications < 2:
         raise InputError(f"replications: found {options.replications}; allowed: 2 or more")
-    document = options.write.read_text(encoding="utf-8") if options.write else None
-    if document is not None:
-        renewed(document, "", None, str(options.write))
+    if options.write is not None:
+        # A page without its marks is found before the checks.
+        renewed(options.write, dict.fromkeys((THEORY, COUNTS, SHARES, UNJUDGED), ""))
     outcomes = _run_all(options.replications, options.jobs)
     findings = None
     if options.reference is not None:
         findings = found_in(options.reference, options.replications, options.jobs)
-    found = table(outcomes, counts(findings or ()))
-    if options.write is not None and document is not None:
-        write_whole(options.write, renewed(document, found, findings, str(options.write)))
-    print(found)
+    if options.write is not None:
+        write_pages(renewed(options.write, blocks(outcomes, findings)))
+    print(theory_table(outcomes))
+    print(counts_table(outcomes, counts(findings or ())))
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 

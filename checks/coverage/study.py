@@ -28,7 +28,7 @@ from forebay.storage.locks import alone_in
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
 
-#: Marks around the tables in docs/background/validation/index.md.
+#: Marks around the tables in docs/background/validation/coverage.md.
 MARKS = ("<!-- coverage: begin -->", "<!-- coverage: end -->")
 #: Searches of each scenario of the engine, and of each system.
 SEARCHES, SYSTEM_SEARCHES = 200, 100
@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--searches", type=int, default=SEARCHES, help="searches of each scenario of the engine")
     parser.add_argument("--systems", type=int, default=SYSTEM_SEARCHES, help="searches of each system")
     parser.add_argument("--folder", type=Path, default=Path("out/coverage"), help="where results are kept")
-    parser.add_argument("--write", type=Path, help="the page with the marks between which the tables go")
+    parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the tables")
     options = parser.parse_args(arguments)
     families = asked(FAMILIES, options.family)
     if not families:

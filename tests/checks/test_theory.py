@@ -1,4 +1,4 @@
-"""The theory that the packet engine is held against, and the table of checks."""
+"""The theory that the packet engine is compared with, and the tables of the checks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from checks import findings, theory
 from checks.findings import Finding
+from checks.pages import page_of, renewed
+from tests.support.paths import ROOT
 
 
 def test_md1k_agrees_with_what_is_known() -> None:
@@ -55,10 +57,11 @@ def test_a_check_that_is_right_passes_and_one_that_is_wrong_fails() -> None:
     assert right.passed
     wrong = theory.Check(check.name, check.source, check.tables, check.ours, lambda _: 2.0 * right.theory, 0.005)
     assert not theory.run_check(wrong, 2, 1).passed
-    lines = theory.table([right], [("ns-2.35", "3", "4")]).splitlines()
-    assert lines[2].startswith("| M/D/1, load 0.5: mean wait | Pollaczek")
-    assert "| theory, as above | 1 | 1 |" in lines
-    assert "| ns-2.35 | 3 | 4 |" in lines
+    assert theory.theory_table([right]).splitlines()[2].startswith("| M/D/1, load 0.5: mean waiting time | Pollaczek")
+    lines = theory.counts_table([right], [("ns-2.35", "3", "4"), ("ns-3.48", "0", "0")]).splitlines()
+    assert "| theory | 1 | 1 | 100.0 % |" in lines
+    assert "| ns-2.35 | 3 | 4 | 75.0 % |" in lines
+    assert "| ns-3.48 | 0 | 0 | – |" in lines
 
 
 def test_tables_of_other_programs_are_renewed_where_they_were_compared(tmp_path: Path) -> None:
@@ -67,19 +70,33 @@ def test_tables_of_other_programs_are_renewed_where_they_were_compared(tmp_path:
     findings.write(tmp_path / "found.json", every, 8)
     assert theory.found_in(tmp_path / "found.json", 8, 1) == every
     assert theory.counts(every) == [("ns-2.35", "1", "1")]
-    marks = [theory.MARKS, theory.SHARES, theory.UNJUDGED]
-    empty = "\n".join(f"{begin}\n\nold\n{end}" for begin, end in marks)
-    full = theory.renewed(empty, "new", every, "x")
+    marks = [theory.THEORY, theory.COUNTS, theory.SHARES, theory.UNJUDGED]
+    assert list(theory.blocks([], every)) == marks
+    assert list(theory.blocks([], None)) == [theory.THEORY]
+    page = tmp_path / "page.md"
+    page.write_text("\n".join(f"{begin}\n\nold\n{end}" for begin, end in marks))
+    full = renewed(page, theory.blocks([], every))[page]
     assert "| ns-2.35 | A_fq | 1 of 1 | 100 % | 1 of 1 |" in full
+    assert "| ns-2.35 | 1 | 1 | 100.0 % |" in full
     assert full.count("old") == 0
-    again = theory.renewed(full, "newer", None, "x")
-    assert again == full.replace("new", "newer")
 
 
-def test_what_cannot_be_done_is_said_before_the_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_table_takes_its_place_on_its_page_of_the_manual() -> None:
+    folder = ROOT / "docs" / "background" / "validation"
+    pages = {page_of(folder, marks).name for marks in (theory.THEORY, theory.COUNTS, theory.SHARES, theory.UNJUDGED)}
+    assert pages == {"tests.md", "index.md", "agreement.md"}
+
+
+def test_a_page_without_marks_is_found_before_the_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "nothing.md"
     assert theory.main(["--write", str(path)]) == 2
     path.write_text("no marks")
     assert theory.main(["--write", str(path)]) == 2
-    assert "nothing.md: found no `<!-- checks: begin -->`" in capsys.readouterr().err
+    assert "nothing.md: found no `<!-- theory: begin -->`" in capsys.readouterr().err
+    assert theory.main(["--write", str(tmp_path)]) == 2
+    assert "expected one page with `<!-- theory: begin -->`, found no page" in capsys.readouterr().err
+    (tmp_path / "a.md").write_text(theory.THEORY[0])
+    (tmp_path / "b.md").write_text(theory.THEORY[0])
+    assert theory.main(["--write", str(tmp_path)]) == 2
+    assert "found a.md, b.md" in capsys.readouterr().err
     assert theory.main(["--replications", "1"]) == 2

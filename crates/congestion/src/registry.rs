@@ -35,7 +35,7 @@ macro_rules! controllers {
         ///
         /// ```
         /// use forebay_congestion::controller;
-        /// use forebay_congestion::packet::{Ack, Path, Signal, Window};
+        /// use forebay_congestion::packet::{Ack, Path, CongestionEvent, Window};
         /// use forebay_random::{Purpose, Seed, StreamKey};
         /// use forebay_units::{Bytes, Time};
         /// use forebay_units::parameter::Parameters;
@@ -50,7 +50,7 @@ macro_rules! controllers {
         /// // Slow start: a packet more for each one acknowledged.
         /// reno.on_ack(&mut window, &Ack { acked: 10.0, now: Time::from_millis(50) }, &path);
         /// assert_eq!(window.cwnd, 20.0);
-        /// reno.on_congestion(&mut window, Signal::Loss, Time::from_millis(60), &path);
+        /// reno.on_congestion_event(&mut window, CongestionEvent::Loss, Time::from_millis(60), &path);
         /// assert_eq!((window.cwnd, window.ssthresh), (10.0, 10.0));
         /// ```
         pub fn controller(name: &str, parameters: &Parameters, random: StreamKey) -> Option<Controller> {

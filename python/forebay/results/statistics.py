@@ -214,7 +214,7 @@ def bootstrap_confidence(margins: ArrayLike, pessimistic: float) -> float:
     hypothesis on the mean of a nonnegative variable, 2005), which keeps its level for every bounded distribution that
     was tried (Learned-Miller and Thomas, A new confidence interval for the mean of a bounded random variable, 2020).
     Forebay uses the worst observed value if the mean is at least as good. The coverage study in
-    `docs/background/validation` measures how often this bound is right.
+    `docs/background/validation/coverage.md` measures how often this bound is right.
 
     The weights are independent exponentials over their sum, so the probability is that of a weighted sum of
     exponentials, by the inversion of its characteristic function (Imhof, Computing the distribution of quadratic forms

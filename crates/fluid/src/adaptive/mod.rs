@@ -47,7 +47,7 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 /// ```
 /// use forebay_congestion::{fluid::FluidLaw, newreno::NewReno};
 /// use forebay_fluid::{
-///     Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueLaw, Synchronization,
+///     Background, FluidFlow, FluidLink, FluidModel, Limits, Measure, QueueDistribution, Synchronization,
 ///     integrate,
 /// };
 ///
@@ -65,7 +65,7 @@ pub(crate) const WORK_LIMIT: u64 = 4_000_000_000;
 ///         steps: None,
 ///         buffer: 100.0,
 ///         background: Background::Constant(0.0),
-///         queue: QueueLaw::DropTail,
+///         queue: QueueDistribution::DropTail,
 ///     }],
 ///     target: 0,
 ///     paths: vec![vec![0]],

@@ -24,11 +24,11 @@ impl Distribution<Time> {
     ///
     /// ```
     /// use forebay_random::{Purpose, Seed, Stream};
-    /// use forebay_scenario::Law;
+    /// use forebay_scenario::Distribution;
     /// use forebay_units::Time;
     ///
     /// let mut stream = Stream::new(Seed::default(), 0, Purpose::Phase);
-    /// let always = Law::Value(Time::from_millis(20)).under_way(0, 1, &mut stream);
+    /// let always = Distribution::Value(Time::from_millis(20)).under_way(0, 1, &mut stream);
     /// assert_eq!(always.elapsed + always.left, Time::from_millis(20));
     /// ```
     pub fn under_way(&self, index: u64, count: u64, stream: &mut Stream) -> UnderWay {
