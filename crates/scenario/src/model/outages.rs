@@ -18,13 +18,14 @@ keys! {
     /// When a link sends nothing: what is in transmission goes on, and what waits does so until the end.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Outages {
-        /// When each begins and how long it lasts; or `between` and `lasting`.
+        /// List of [beginning, duration] of each outage, in place of `between` and `lasting`.
         times: Vec<(Time, Time)> = Vec::new(), key(OutageTimes);
-        /// From the end of one, or the beginning of the run, to the next.
+        /// Time from the end of an outage to the next one; the first counts from the beginning of
+        /// the run.
         between: Option<Law<Time>> = None, key(Maybe(Drawn));
-        /// How long each lasts.
+        /// Duration of each outage.
         lasting: Option<Law<Time>> = None, key(Maybe(Drawn));
-        /// Whether what waits is dropped when one begins.
+        /// Whether an outage drops the packets in the queue when it begins.
         flush: bool = false, key(Switch);
     }
 }
