@@ -1,7 +1,7 @@
-//! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the manual, between
-//! their two marks:
+//! Renews the tables of all keys, or of all congestion controls and queue disciplines, between two
+//! marks in pages of the manual:
 //!
-//!     cargo run -p forebay-scenario --example manual -- docs/reference/scenario.md docs/reference/algorithms.md
+//!     cargo run -p forebay-scenario --example manual -- docs/reference/scenario-keys.md docs/reference/algorithms.md
 
 use std::io::{Error, Result};
 

@@ -17,7 +17,7 @@ pub fn manual() -> String {
             "law" => "Distributions".to_owned(),
             name => format!("`{name}`"),
         };
-        let _ = write!(page, "\n### {title}\n\n{}\n\n", section.meaning);
+        let _ = write!(page, "\n### {title}\n\n{}\n\n", wrapped(&section.meaning));
         page.push_str("| key | values | default | meaning |\n|---|---|---|---|\n");
         for key in &section.keys {
             rows(&mut page, key, "");
@@ -74,6 +74,21 @@ fn rows(page: &mut String, key: &KeyText, within: &str) {
             rows(page, inner, &format!("{name}."));
         }
     }
+}
+
+/// The text in lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= 100 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn cell(text: &str) -> String {

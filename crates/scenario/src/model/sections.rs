@@ -37,8 +37,8 @@ pub fn sections() -> Vec<KeyText> {
         ),
         section(
             "law",
-            "Distribution of a quantity: a value, a list with one value per flow, or a table with one distribution and \
-                optionally `jitter`, a distribution whose random values are added.",
+            "Distribution of a quantity: a value, a list with one value per flow, or a table with one distribution. \
+                A table may also have `jitter`, a distribution whose random values are added.",
             laws(),
         ),
         section(

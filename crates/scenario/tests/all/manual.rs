@@ -11,8 +11,8 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
         (
             "keys",
             manual(),
-            "docs/reference/scenario.md",
-            include_str!("../../../../docs/reference/scenario.md"),
+            "docs/reference/scenario-keys.md",
+            include_str!("../../../../docs/reference/scenario-keys.md"),
         ),
         (
             "algorithms",
