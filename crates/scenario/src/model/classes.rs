@@ -85,7 +85,8 @@ impl LinkQueue {
         let schema =
             json!({"type": "array", "minItems": 1, "maxItems": MAX_CLASSES, "items": item});
         let grammar = Grammar::new(schema, allowed).with_keys(TrafficClass::texts());
-        let meaning = "Classes of the discipline `classes`; strict classes in the order of service.";
+        let meaning =
+            "Classes of the discipline `classes`; strict classes in the order of service.";
         KeyText::of("classes", meaning, grammar)
     }
 }

@@ -407,7 +407,9 @@ impl Form<Law<Time>> for RoundTrip {
     fn grammar(&self) -> Grammar {
         let law = Form::<Law<Time>>::grammar(&EachFlow);
         Grammar {
-            allowed: "a distribution of times above 0s and at most 1000s, or { common = distribution }".into(),
+            allowed:
+                "a distribution of times above 0s and at most 1000s, or { common = distribution }"
+                    .into(),
             ..law
         }
     }

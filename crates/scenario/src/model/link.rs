@@ -76,7 +76,9 @@ keys! {
 pub(crate) const RATE_KEY: Joint<Link, LinkRate, RateForm> = Joint {
     key: Key {
         name: "rate",
-        meaning: &["Rate in bits of IP packets per second, headers included; a table if it changes."],
+        meaning: &[
+            "Rate in bits of IP packets per second, headers included; a table if it changes.",
+        ],
         presence: Presence::Required("\"50Mbps\""),
         form: RateForm,
     },

@@ -208,9 +208,7 @@ impl FluidOptions {
         };
         let options = Self::read(table, context)?;
         if options.law == VictimCountLaw::Empirical && options.empirical.is_empty() {
-            return Err(
-                table.error_found("no `empirical`", "empirical = [3, 5, ...] beside `law`")
-            );
+            return Err(table.error_found("no `empirical`", "empirical = [3, 5, ...] beside `law`"));
         }
         Ok(options)
     }

@@ -243,7 +243,9 @@ const TALK: Key<Within<Time>> = Key {
 
 const SILENCE: Key<Within<Time>> = Key {
     name: "silence",
-    meaning: &["Mean time between two talk spurts, exponentially distributed (Sriram and Whitt 1986)."],
+    meaning: &[
+        "Mean time between two talk spurts, exponentially distributed (Sriram and Whitt 1986).",
+    ],
     presence: Presence::Written,
     form: SOME_TIME,
 };
