@@ -257,7 +257,7 @@ impl<T: Quantity> Form<Law<T>> for EachFlow {
     }
 }
 
-/// A law that is drawn from anew each time, whichever flow it is for.
+/// A distribution for single values, so no list or linspace over the flows.
 pub(crate) struct Drawn;
 
 impl<T: Quantity> Form<Law<T>> for Drawn {
