@@ -180,7 +180,7 @@ class Explanation:
         page.section("written as", [self.usage])
         page.section("good to know", self.quirks)
         page.section("source", [self.source])
-        page.section("held against", self.checked)
+        page.section("compared with", self.checked)
         page.section("quantities (forebay.models.call)", map(_quantity_line, self.quantities))
         if "parameters" in FIELDS[self.kind]:
             _say_parameters(page, self.parameters)

@@ -49,7 +49,7 @@ def test_explain_and_the_manual_say_it() -> None:
             continue
         assert told.checked == tuple(known.checked)
         assert json.loads(told.to_json())["checked"] == known.checked
-        assert "held against:" in str(told)
+        assert "compared with:" in str(told)
         assert f"| `{known.name}` |" in page
         assert "; ".join(known.checked).replace("|", "\\|") in page
         programs = [line for line in known.checked if line.startswith(tuple(PROGRAMS.values()))]

@@ -19,7 +19,7 @@ DELAYS = tuple(f"queue_delay_{part}_s" for part in ("mean", "p50", "p95", "p99",
 @pytest.fixture(name="example")
 def _example(tmp_path: Path) -> Path:
     """The scenario that the manual explains classes with."""
-    page = (ROOT / "docs/reference/scenario.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/links.md").read_text(encoding="utf-8")
     section = page.split("\n## Classes\n", 1)[1]
     code = section[: section.index("\nA router's port")]
     path = tmp_path / "example.toml"

@@ -407,7 +407,7 @@ impl Registered for BbrController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "bbr",
         aliases: &["bbr1", "bbrv1"],
-        title: "BBR version 1: paces at the estimated bandwidth, two bandwidth-delay products at most under way",
+        title: "BBR version 1: paces at the estimated bandwidth, at most two bandwidth-delay products in flight",
         formula: &[
             "pace = gain × BtlBw; W = 2 × BtlBw × RTprop",
             "BtlBw: largest delivery rate of the last 10 round trips; RTprop: smallest round trip of the last 10 s",

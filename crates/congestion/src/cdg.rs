@@ -212,7 +212,7 @@ impl Registered for CdgController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "cdg",
         aliases: &[],
-        title: "CDG: New Reno that also backs off by chance when round-trip times grow",
+        title: "CDG: New Reno that also backs off at random when round-trip times grow",
         formula: &[
             "once per round trip: g = sum over `window` rounds of the growth of the smallest round-trip time; of the largest, if that sum is not positive",
             "g > 0: W = 0.7071 W with probability 1 − exp(−g backoff_factor/s): the scale 1 s/backoff_factor is 24 ms",

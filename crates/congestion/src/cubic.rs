@@ -42,7 +42,7 @@ impl Registered for CubicController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "cubic",
         aliases: &[],
-        title: "CUBIC: window as a cubic function of the time since the last cut",
+        title: "CUBIC: window as a cubic function of the time since the last reduction",
         formula: &[
             "growth: W(t) = C (t − K)³ + W_max, with t the seconds since the last cut",
             "K = ((W_max − β W_max)/C)^(1/3): the time until W is W_max again",

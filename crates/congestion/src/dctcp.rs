@@ -69,7 +69,7 @@ impl Registered for DctcpController {
     const DESCRIPTION: Description = Description::scalable(parameter::Description {
         name: "dctcp",
         aliases: &[],
-        title: "DCTCP: cuts in proportion to the share of marked packets",
+        title: "DCTCP: reduces the window in proportion to the share of marked packets",
         formula: &[
             "growth: W += 1/W per packet acknowledged",
             "marks: W = W (1 − α/2), at most once per round trip",

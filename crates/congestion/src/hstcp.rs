@@ -37,7 +37,7 @@ impl Registered for HstcpController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "hstcp",
         aliases: &["highspeed"],
-        title: "HighSpeed TCP: larger increases and smaller cuts at large windows",
+        title: "HighSpeed TCP: larger increases and smaller reductions at large windows",
         formula: &[
             "growth: W += a(W)/W per packet acknowledged; a loss: W = (1 − b(F)) F, with F packets in flight",
             "up to low_window it is Reno: a = 1 and b = 1/2",

@@ -32,7 +32,7 @@ impl Registered for HtcpController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "htcp",
         aliases: &[],
-        title: "H-TCP: increase grows with the time since the last cut, cut adapts to the queue",
+        title: "H-TCP: the increase grows with the time since the last reduction, and the reduction adapts to the queue",
         formula: &[
             "growth: W += 2 (1 − β) f(t)/W per packet acknowledged, with t the seconds since the last cut",
             "f(t) = 1 up to 1 s, then 1 + 10 (t − 1) + ((t − 1)/2)²",

@@ -136,7 +136,7 @@ impl Registered for IllinoisController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "illinois",
         aliases: &[],
-        title: "TCP-Illinois: growth falls and the cut rises with the queueing delay",
+        title: "TCP-Illinois: with the queueing delay the growth falls and the reduction rises",
         formula: &[
             "growth: W += α/W per packet acknowledged; a loss: W = (1 − β) F, with F packets in flight",
             "α = κ1/(κ2 + d): alpha_max where the queueing delay d is below 1 % of the largest, alpha_min at the largest",

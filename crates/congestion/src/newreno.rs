@@ -151,7 +151,7 @@ impl Registered for NewRenoController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "newreno",
         aliases: &["reno"],
-        title: "Reno: one packet more per round trip, half of the window at a loss",
+        title: "New Reno: one packet more per round trip, half of the window at a loss",
         formula: &[
             "slow start: W grows by 1 packet per packet acknowledged, until W = ssthresh",
             "growth: W += 1/W per packet acknowledged, so 1 packet per round trip",

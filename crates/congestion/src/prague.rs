@@ -180,7 +180,7 @@ impl Registered for PragueController {
     const DESCRIPTION: Description = Description::scalable(parameter::Description {
         name: "prague",
         aliases: &[],
-        title: "Prague: cuts in proportion to the share of marked packets, fair over round trips below 25 ms",
+        title: "Prague: reduces the window in proportion to the share of marked packets, fair over round trips below 25 ms",
         formula: &[
             "growth: W += a/W per unmarked packet, with a = min(1, RTT/least_rtt)²",
             "marks: W = W (1 − α/2), at most once per virtual round trip, which is least_rtt at least",

@@ -139,7 +139,7 @@ impl Registered for VegasController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "vegas",
         aliases: &[],
-        title: "Vegas: keeps a few packets of its own in the queue, by the round-trip time",
+        title: "Vegas: holds a few packets of each flow in the queue, measured by the round-trip time",
         formula: &[
             "queued = W (1 − RTT_min/RTT): packets of the flow that wait in the network",
             "once per round trip: W += 1 where queued < alpha, W −= 1 where queued > beta, else W stays",

@@ -86,7 +86,7 @@ impl Registered for WestwoodController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {
         name: "westwood",
         aliases: &["westwood+"],
-        title: "Westwood+: Reno's growth, cuts to the estimated bandwidth-delay product",
+        title: "Westwood+: Reno's growth, reductions to the estimated bandwidth-delay product",
         formula: &[
             "growth: W += 1/W per packet acknowledged, as Reno",
             "a loss: W = min(BW × RTT_min, F), with F packets in flight",

@@ -30,7 +30,7 @@ impl QueueDiscipline for Choke {
     const DESCRIPTION: Description = Description {
         name: "choke",
         aliases: &[],
-        title: "CHOKe: RED that drops an arrival and a random packet of the queue where both are of one flow",
+        title: "CHOKe: RED that drops an arrival and a random packet of the queue if both are of one flow",
         formula: &[
             "where RED's average is at min or above: an arrival is compared with a packet drawn from the queue; of one flow, both are dropped",
             "other arrivals: RED, p = max_p (avg − min)/(max − min)",

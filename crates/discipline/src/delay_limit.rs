@@ -27,7 +27,7 @@ impl AdmissionControl for DelayLimit {
     const DESCRIPTION: Description = Description {
         name: "delay_limit",
         aliases: &[],
-        title: "First in, first out; arrivals behind more than a time's worth of bytes at the present rate are dropped",
+        title: "First in, first out; an arrival is dropped if the queue is longer than a time limit at the present rate",
         formula: &[
             "an arrival is dropped where the bytes that wait, with it, take longer than `limit` at the rate of now (in an outage that of before)",
         ],

@@ -22,7 +22,7 @@ impl QueueDiscipline for DropHead {
     const DESCRIPTION: Description = Description {
         name: "drophead",
         aliases: &["drop_front"],
-        title: "First in, first out; an arrival at a full buffer pushes out the oldest packets",
+        title: "First in, first out; an arrival at a full buffer drops the oldest packets",
         formula: &[
             "an arrival at a full buffer drops the packets that have waited longest, until it fits",
         ],

@@ -22,7 +22,7 @@ impl AdmissionControl for DynamicThreshold {
     const DESCRIPTION: Description = Description {
         name: "dynamic_threshold",
         aliases: &["dt"],
-        title: "Dynamic thresholds: each queue may hold a multiple of what is free of the memory that the ports share",
+        title: "Dynamic thresholds: each queue is limited to a multiple of the free part of the shared memory",
         formula: &[
             "an arrival is dropped where the queue holds more than T = alpha × (memory − used)",
             "with S busy ports each queue holds alpha B/(1 + alpha S) of a memory of B",

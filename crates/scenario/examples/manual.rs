@@ -1,28 +1,34 @@
-//! Renews the tables of all keys, or of all controllers and queue disciplines, in pages of the
-//! manual, between their two marks:
+//! Renews the generated tables of the manual, between their two marks:
 //!
-//!     cargo run -p forebay-scenario --example manual -- docs/reference/scenario.md docs/reference/algorithms.md
+//!     cargo run -p forebay-scenario --example manual
 
 use std::io::{Error, Result};
 
+/// The pages with their marks and the functions that write their tables.
+const PAGES: [(&str, &str, fn() -> String); 2] = [
+    ("scenario-keys.md", "keys", forebay_scenario::manual),
+    ("algorithms.md", "algorithms", forebay_scenario::algorithms),
+];
+
 fn main() -> Result<()> {
-    for file in std::env::args().skip(1) {
-        let page = std::fs::read_to_string(&file)?;
-        let renewed = renewed(&page, "keys", forebay_scenario::manual)
-            .or_else(|| renewed(&page, "algorithms", forebay_scenario::algorithms))
-            .ok_or_else(|| Error::other(format!("{file}: no marks")))?;
+    for (page, name, tables) in PAGES {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/");
+        let file = format!("{folder}{page}");
+        let text = std::fs::read_to_string(&file)?;
+        let renewed = renewed(&text, name, &tables())
+            .ok_or_else(|| Error::other(format!("{file}: found no marks `{name}`")))?;
         std::fs::write(&file, renewed)?;
     }
     Ok(())
 }
 
 /// The page with new tables between the marks of this name; none for a page without them.
-fn renewed(page: &str, name: &str, tables: fn() -> String) -> Option<String> {
+fn renewed(page: &str, name: &str, tables: &str) -> Option<String> {
     let (begin, end) = (
         format!("<!-- {name}: begin -->\n"),
         format!("<!-- {name}: end -->\n"),
     );
     let (before, rest) = page.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;
-    Some(format!("{before}{begin}{}{end}{after}", tables()))
+    Some(format!("{before}{begin}{tables}{end}{after}"))
 }

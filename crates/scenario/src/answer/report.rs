@@ -312,7 +312,7 @@ pub struct TracedGroup {
     pub ecn: u8,
     /// Whether its receivers acknowledge selectively (RFC 2018).
     pub selective: bool,
-    /// The receiver's window in packets; none is unlimited.
+    /// Receive window in packets; without it there is no limit.
     pub receive_window: Option<u64>,
 }
 

@@ -14,17 +14,17 @@ pub fn manual() -> String {
             continue;
         }
         let title = match section.name.as_str() {
-            "law" => "Laws".to_owned(),
+            "law" => "Distributions".to_owned(),
             name => format!("`{name}`"),
         };
-        let _ = write!(page, "\n### {title}\n\n{}\n\n", section.meaning);
-        page.push_str("| key | values | without it | meaning |\n|---|---|---|---|\n");
+        let _ = write!(page, "\n### {title}\n\n{}\n\n", wrapped(&section.meaning));
+        page.push_str("| key | values | default | meaning |\n|---|---|---|---|\n");
         for key in &section.keys {
             rows(&mut page, key, "");
         }
         if let Some(workload) = section.keys.iter().find(|key| key.name == "workload") {
-            page.push_str("\n### Workloads\n\n`persistent` (always something), `voip`, or a table with one of these:\n\n");
-            page.push_str("| key | values | without it | meaning |\n|---|---|---|---|\n");
+            page.push_str("\n### Workloads\n\n`persistent` (data is always available), `voip`, or a table with one of these:\n\n");
+            page.push_str("| key | values | default | meaning |\n|---|---|---|---|\n");
             for kind in &workload.keys {
                 rows(&mut page, kind, "");
             }
@@ -33,17 +33,17 @@ pub fn manual() -> String {
     page
 }
 
-/// The manual's tables of controllers and queue disciplines, in Markdown: what each is, and what it
-/// was compared with.
+/// The manual's tables of congestion controls and queue disciplines, in Markdown: a description of
+/// each, its source, and the comparisons that checked it.
 pub fn algorithms() -> String {
     let mut page = String::new();
     for (title, known) in [
-        ("Congestion controllers", forebay_congestion::descriptions()),
+        ("Congestion controls", forebay_congestion::descriptions()),
         ("Queue disciplines", forebay_discipline::descriptions()),
     ] {
         let _ = write!(
             page,
-            "\n### {title}\n\n| name | what | source | held against |\n|---|---|---|---|\n"
+            "\n### {title}\n\n| name | description | source | compared with |\n|---|---|---|---|\n"
         );
         for one in known {
             let checks = one.checks().join("; ");
@@ -58,7 +58,7 @@ pub fn algorithms() -> String {
 fn rows(page: &mut String, key: &KeyText, within: &str) {
     let name = format!("{within}{}", key.name);
     let default = match key.default.as_str() {
-        _ if key.required => "must be given".to_owned(),
+        _ if key.required => "required".to_owned(),
         "" => String::new(),
         default => format!("`{}`", cell(default)),
     };
@@ -74,6 +74,21 @@ fn rows(page: &mut String, key: &KeyText, within: &str) {
             rows(page, inner, &format!("{name}."));
         }
     }
+}
+
+/// The text in lines of at most 100 columns.
+fn wrapped(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= 100 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn cell(text: &str) -> String {

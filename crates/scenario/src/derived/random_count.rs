@@ -226,7 +226,7 @@ mod tests {
             ("rtt = \"9ms\"\ncount = { uniform = [0, 3] }", "from 1 to"),
             (
                 "rtt = \"9ms\"\ncount = { normal = 3 }",
-                "unknown law `normal`",
+                "unknown distribution `normal`",
             ),
             ("rtt = \"9ms\"\ncount = \"many\"", "{ poisson = 40 }"),
             ("rtt = \"9ms\"\ncount = {}", "{ poisson = 40 }"),

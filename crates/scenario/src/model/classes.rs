@@ -23,17 +23,18 @@ keys! {
     pub struct TrafficClass {
         /// Name, unique at the link; keys such as `link.queue.classes.voice.buffer` use it.
         name: String = String::new(), required("\"voice\"", NAME);
-        /// Names of the flow groups in it; groups that no class names are in the last class.
+        /// Names of the flow groups in the class. Groups that no class names are in the last class.
         groups: Vec<String> = Vec::new(), key(GROUPS);
-        /// Its share of what the classes that take turns send, against their weights; for the schedules
-        /// `wrr` and `dwrr`.
+        /// Weight of the class among the classes that take turns; for the schedules `wrr` and
+        /// `dwrr`.
         weight: u64 = 1, key(Whole(1, 10_000));
-        /// Whether it is served before all classes that take turns; for the schedules `wrr` and `dwrr`.
+        /// Whether the class is served before all classes that take turns; for the schedules `wrr`
+        /// and `dwrr`.
         priority: bool = false, key(Switch);
-        /// What may wait in it, at the link's rate and bandwidth-delay product; without one it shares
-        /// the link's buffer with the other classes that have none.
+        /// Buffer of the class, converted with the link's rate and bandwidth-delay product. Without
+        /// one the class shares the link's buffer with the other classes that have none.
         buffer: Option<BufferLimit> = None, key(Maybe(Buffer));
-        /// Which of its packets are dropped and which go first: any discipline without classes of its own.
+        /// Queue discipline of the class: any discipline without classes of its own.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
             key(WITHIN, "queue");
     }
@@ -84,7 +85,8 @@ impl LinkQueue {
         let schema =
             json!({"type": "array", "minItems": 1, "maxItems": MAX_CLASSES, "items": item});
         let grammar = Grammar::new(schema, allowed).with_keys(TrafficClass::texts());
-        let meaning = "For the discipline `classes`: its classes, strict ones in the order in which they are served.";
+        let meaning =
+            "Classes of the discipline `classes`; strict classes in the order of service.";
         KeyText::of("classes", meaning, grammar)
     }
 }

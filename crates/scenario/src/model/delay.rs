@@ -37,16 +37,18 @@ const STEPS: StepList<Time> = StepList {
 impl DelayForm {
     fn keys() -> [KeyText; 4] {
         let [steps, repeat] = STEPS.keys(
-            "When each delay begins, the first at 0s. Where it falls, what leaves later may arrive earlier.",
+            "List of [time, delay]: each delay lasts from its time to the next. The first time is 0s. If the delay \
+                falls, packets that leave later may arrive earlier.",
         );
         let file = KeyText::of(
             "file",
-            "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,delay_ms\".",
+            "CSV file beside the scenario with the steps, in place of `steps`. Its first line is, for example, \
+                \"time_s,delay_ms\".",
             Grammar::new(json!({"type": "string"}), "the name of a CSV file"),
         );
         let in_order = KeyText::of(
             "in_order",
-            "Whether what leaves later waits for what left before, instead of overtaking it.",
+            "Whether a packet that leaves later waits for earlier packets instead of overtaking them.",
             Form::<bool>::grammar(&Switch),
         );
         [steps, repeat, file, in_order]

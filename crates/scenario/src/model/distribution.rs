@@ -102,7 +102,7 @@ pub enum Distribution<T> {
     Linspace(T, T),
     /// Exponential with this mean.
     Exponential(T),
-    /// Pareto: P(X > x) = (minimum / x)^shape, cut off at `maximum` where given.
+    /// Pareto: P(X > x) = (minimum / x)^shape, truncated at `maximum` if given.
     Pareto {
         /// Tail exponent, above 0 (above 1 for a finite mean).
         shape: f64,
@@ -126,7 +126,7 @@ pub enum Distribution<T> {
         /// The value that a draw exceeds with probability 1/e.
         scale: T,
     },
-    /// One of these, drawn anew each time with equal probability.
+    /// One of these values, at random each time with equal probability.
     Choice(Vec<T>),
     /// One of several laws, with weights that sum to 1.
     Mixture(Vec<(f64, Distribution<T>)>),
@@ -166,7 +166,7 @@ impl<T: Quantity> Distribution<T> {
     pub(crate) fn check_anonymous(&self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
         match self {
             Self::List(_) | Self::Linspace(..) => {
-                Err(cursor.error("a law that is drawn anew each time (not a list or linspace)"))
+                Err(cursor.error("a distribution for single values (not a list or linspace)"))
             }
             Self::Jitter { base, .. } => base.check_anonymous(cursor),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! Numbers of flows, fixed or drawn anew by each replication. Flow groups have them.
+//! Numbers of flows, fixed or random for each replication. Flow groups have them.
 
 use forebay_random::Stream;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl FlowCount {
             "choice" => Ok(Self::Choice(list(argument)?)),
             _ => {
                 let known = ["poisson", "uniform", "choice"];
-                Err(cursor.unknown("law", kind, known))
+                Err(cursor.unknown("distribution", kind, known))
             }
         }
     }

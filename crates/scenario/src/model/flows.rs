@@ -4,9 +4,9 @@ use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
 use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
-use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::stack::{Stack, StackKeys};
 use crate::model::workload::{AnyWorkload, Workload};
 use crate::text::cursor::Cursor;
@@ -25,41 +25,41 @@ keys! {
         /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1. The mean
         /// where `count_law` says that replications draw it.
         count: u64 = 1, derived;
-        /// Number of flows, or how replications draw it. Users of a closed loop and servers of an
-        /// incast are counted by their own keys.
+        /// Number of flows, or its distribution over replications. Users of a closed loop and
+        /// servers of an incast have their own keys.
         count_law: FlowCount = FlowCount::Fixed(1), always(Flows, "count");
         /// By how much delays that change exceed the shortest on the way there and back, on average, in
         /// seconds: on top of `rtt`.
         extra_delay: f64 = 0.0, derived;
-        /// Congestion controller; ignored by unresponsive workloads.
+        /// Congestion control; unresponsive workloads ignore it.
         controller: Algorithm = Algorithm::new(forebay_congestion::default_description()),
             always(CONTROLLER, "cca");
-        /// Whole two-way propagation time without queueing; must be given unless the workload is
-        /// unresponsive. `{ common = LAW }` draws one time for all flows of a replication.
+        /// Two-way propagation delay without queueing; required unless the workload is
+        /// unresponsive. `{ common = DISTRIBUTION }` is one random value for all flows of a replication.
         rtt: Distribution<Time> = Distribution::Value(Time::ZERO), always(RoundTrip);
         /// Whether each replication draws one round-trip time for all flows, instead of one per flow.
         common_rtt: bool = false, derived;
-        /// Full data packet on the wire, headers included.
+        /// Size of a full data packet, headers included.
         packet: Distribution<Bytes> = Distribution::Value(ETHERNET), always(PacketSize);
-        /// What the flows have to send.
+        /// Data that the flows send.
         workload: Workload = Workload::Persistent, always(AnyWorkload);
-        /// When they start. Without it, what repeats itself (`cbr`, `on_off`, `voip`, `periodic`,
-        /// `app_limited`) is under way when the run begins, each flow at a point of its period of its
-        /// own, as in the steady state.
+        /// Time at which the flows start. Without it, workloads that repeat (`cbr`, `on_off`,
+        /// `voip`, `periodic`, `app_limited`) are in progress when the run begins, each flow at its
+        /// own point of its period, as in the steady state.
         start: Distribution<Time> = Distribution::Value(Time::ZERO), always(EachFlow);
         /// Whether the flows are active when the run begins: the workload repeats itself and no
         /// `start` is given.
         under_way: bool = false, derived;
-        /// When they stop sending, where they do.
+        /// Time at which the flows stop sending; without it they send to the end.
         stop: Option<Distribution<Time>> = None, key(Maybe(EachFlow));
         /// The TCP implementation's choices.
         stack: Stack = Stack::RFC, parts(StackKeys);
-        /// Each flow's own access link, where it limits.
+        /// Access link of each flow, if it limits the flow.
         access: Option<Access> = None, key(Maybe(Table));
-        /// Links crossed, by name; must be given where there are several. Kept as indices into the
-        /// scenario's links.
+        /// Links that the flows cross, by name; required if there are several.
         path: Vec<usize> = Vec::new(), always(Path);
-        /// Links that the acknowledgments cross; without any they are not held up.
+        /// Links that the acknowledgments cross, by name; without them only propagation delays
+        /// acknowledgments.
         reverse: Vec<usize> = Vec::new(), key(Reverse);
     }
 }
@@ -84,9 +84,9 @@ keys! {
     /// A flow's own access link.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Access {
-        /// Its rate.
+        /// Rate of the access link.
         rate: Rate = Rate::from_bits_per_second(0), required("\"100Mbps\"", ACCESS_RATE);
-        /// Packets that may wait there; none is unlimited.
+        /// Largest queue at the access link; without it there is no limit.
         queue: Option<u64> = None, key(Maybe(ACCESS_QUEUE));
     }
 }
@@ -346,11 +346,7 @@ impl Part<FlowGroup> for StackKeys {
 struct PacketSize;
 
 impl Form<Distribution<Bytes>> for PacketSize {
-    fn read(
-        &self,
-        at: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<Distribution<Bytes>, ScenarioError> {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<Bytes>, ScenarioError> {
         let ethernet = Context {
             payload: ETHERNET,
             ..*context
@@ -370,7 +366,7 @@ impl Form<Distribution<Bytes>> for PacketSize {
     fn grammar(&self) -> Grammar {
         let distribution = Form::<Distribution<Bytes>>::grammar(&EachFlow);
         Grammar {
-            allowed: "a law of sizes from above `header` to 65535B".into(),
+            allowed: "a distribution of sizes from above `header` to 65535B".into(),
             ..distribution
         }
     }
@@ -381,11 +377,7 @@ impl Form<Distribution<Bytes>> for PacketSize {
 struct RoundTrip;
 
 impl Form<Distribution<Time>> for RoundTrip {
-    fn read(
-        &self,
-        at: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<Distribution<Time>, ScenarioError> {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<Time>, ScenarioError> {
         let common = at.get("common");
         if common.is_some() {
             at.only(&["common"])?;
@@ -415,7 +407,9 @@ impl Form<Distribution<Time>> for RoundTrip {
     fn grammar(&self) -> Grammar {
         let distribution = Form::<Distribution<Time>>::grammar(&EachFlow);
         Grammar {
-            allowed: "a law of times above 0s and at most 1000s, or { common = law }".into(),
+            allowed:
+                "a distribution of times above 0s and at most 1000s, or { common = distribution }"
+                    .into(),
             ..distribution
         }
     }

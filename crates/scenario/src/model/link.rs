@@ -37,37 +37,37 @@ keys! {
         varying: Option<Varying> = None, derived;
         /// The rate as time goes on, where it changes and is known.
         steps: Option<Arc<RateSteps>> = None, derived;
-        /// What may wait, without the packet in transmission.
+        /// Largest queue, without the packet in transmission.
         buffer: BufferLimit = BufferLimit::Packets(0), required("\"100p\"", Buffer);
         /// Queue discipline: it decides which packet is dropped and which leaves first.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
             parts(QUEUE_KEY);
         /// Its classes, where the discipline is `classes`.
         classes: Vec<TrafficClass> = Vec::new(), derived;
-        /// One-way propagation, part of each `rtt`; the shortest where it changes.
+        /// One-way propagation delay, part of each `rtt`; the shortest if it changes.
         delay: Time = Time::ZERO, parts(DELAY_KEY);
         /// How the delay changes, where it does.
         delays: Option<Delays> = None, derived;
-        /// When it sends nothing.
+        /// Times at which the link sends nothing.
         outages: Outages = Outages::NONE, key(OutagesForm);
-        /// What packets cross, where it is no wire.
+        /// Medium of the link, if it is not a wire.
         medium: Option<Medium> = None, key(Maybe(MediumForm));
         /// The rate as it is written, where a medium takes a share of it.
         phy: Option<Phy> = None, derived;
-        /// What is lost behind the queue, on the way to the next link or the receiver.
+        /// Random losses after the queue, on the way to the next link or the receiver.
         loss: MediumLoss = MediumLoss::NONE, key(Table);
-        /// What is dropped in front of the queue, for it comes faster than this rate and burst.
+        /// Token bucket in front of the queue: it drops packets that exceed its rate and burst.
         policer: Option<Policer> = None, key(Maybe(PolicerTable));
-        /// The token bucket that empties the queue: then `rate` is that of the line behind it.
+        /// Token bucket between the queue and the line; `rate` is then the rate of the line.
         shaper: Option<Shaper> = None, key(Maybe(ShaperTable));
         /// The rate of the line behind a shaper.
         line: Option<Rate> = None, derived;
-        /// Which layer's overhead the rate includes.
+        /// Layer whose overhead the rate includes.
         rate_layer: RateLayer = RateLayer::L3, always(Words);
-        /// The memory in which its packets wait together with those of other links, where it has none
-        /// of its own: one of `[[memories]]`.
+        /// Name of the shared memory in which its packets wait together with those of other links;
+        /// one of `[[memories]]`.
         memory: Option<usize> = None, key(Maybe(OneOfTheMemories));
-        /// Whether reports speak of this link; of several links, one is the target.
+        /// Whether reports are about this link; of several links, one is the target.
         target: bool = false, always(Switch);
     }
 }
@@ -76,7 +76,9 @@ keys! {
 pub(crate) const RATE_KEY: Joint<Link, LinkRate, RateForm> = Joint {
     key: Key {
         name: "rate",
-        meaning: &["Bits of IP packets per second, headers included; in steps where it changes."],
+        meaning: &[
+            "Rate in bits of IP packets per second, headers included; a table if it changes.",
+        ],
         presence: Presence::Required("\"50Mbps\""),
         form: RateForm,
     },
@@ -92,8 +94,8 @@ pub(crate) const DELAY_KEY: Joint<Link, LinkDelay, DelayForm> = Joint {
     key: Key {
         name: "delay",
         meaning: &[
-            "One-way propagation, part of each `rtt`; only matters between links of a path, or in steps where",
-            "it changes: each `rtt` is that with the shortest, and what is more comes on top.",
+            "One-way propagation delay, a part of each `rtt`. It matters only between links of a path, or if",
+            "it changes. Then each `rtt` contains the shortest delay, and the rest is added.",
         ],
         presence: Presence::Written,
         form: DelayForm,
@@ -106,7 +108,7 @@ pub(crate) const DELAY_KEY: Joint<Link, LinkDelay, DelayForm> = Joint {
 pub(crate) const QUEUE_KEY: Joint<Link, Queue, LinkQueue> = Joint {
     key: Key {
         name: "queue",
-        meaning: &["Who is dropped and who goes first."],
+        meaning: &["Queue discipline: it decides which packet is dropped and which leaves first."],
         presence: Presence::Written,
         form: LinkQueue,
     },
@@ -117,9 +119,9 @@ pub(crate) const QUEUE_KEY: Joint<Link, Queue, LinkQueue> = Joint {
 words! {
     /// The layer whose bits a link's rate counts.
     pub enum RateLayer {
-        /// Bits on an Ethernet wire: 38 bytes per packet more (preamble, header, check, gap).
+        /// Bits on an Ethernet wire: 38 bytes more per packet (preamble, header, check, gap).
         L1 = "l1",
-        /// Bits of Ethernet frames: 18 bytes per packet more.
+        /// Bits of Ethernet frames: 18 bytes more per packet.
         L2 = "l2",
         /// Bits of IP packets.
         L3 = "l3",
@@ -153,7 +155,7 @@ keys! {
     pub struct Memory {
         /// Name, unique in the scenario.
         name: String = String::new(), required("\"switch\"", MemoryName);
-        /// What may wait at all its links together, packets in transmission not counted.
+        /// Size of the memory for all its links together, without packets in transmission.
         size: BufferLimit = BufferLimit::Packets(0), required("\"12MB\"", MemorySize);
     }
 }

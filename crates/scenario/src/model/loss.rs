@@ -7,9 +7,9 @@ keys! {
     /// The losses of the medium after a link: packets that have left the queue and never arrive.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MediumLoss: const {
-        /// Probability with which each packet is lost, apart from all others.
+        /// Probability of the loss of each packet, independently of all others.
         random: f64 = 0.0, key(PROBABILITY);
-        /// Losses in bursts: a medium that is good or bad by turns.
+        /// Losses in bursts: a medium that alternates between a good and a bad state.
         gilbert_elliott: Option<GilbertElliott> = None, key(Maybe(Table));
     }
 }
@@ -19,13 +19,13 @@ keys! {
     /// change, as netem's `loss gemodel` has it (Linux 6.6, net/sched/sch_netem.c, `loss_gilb_ell`).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct GilbertElliott: const {
-        /// Probability, behind each packet, that a good medium turns bad (netem: p).
+        /// Probability, after each packet, that a good medium becomes bad (netem: p).
         to_bad: f64 = 0.0, required("\"1%\"", PROBABILITY);
-        /// Probability, behind each packet, that a bad medium turns good (netem: r).
+        /// Probability, after each packet, that a bad medium becomes good (netem: r).
         to_good: f64 = 1.0, required("\"25%\"", SOME_TIME);
-        /// Probability with which a bad medium loses a packet (netem: 1-h).
+        /// Probability that a bad medium loses a packet (netem: 1-h).
         bad: f64 = 1.0, key(PROBABILITY);
-        /// Probability with which a good medium loses a packet (netem: 1-k).
+        /// Probability that a good medium loses a packet (netem: 1-k).
         good: f64 = 0.0, key(PROBABILITY);
     }
 }

@@ -59,7 +59,7 @@ struct Kind {
 const KINDS: [Kind; 3] = [
     Kind {
         name: "wifi",
-        meaning: "Wi-Fi: aggregates of frames after a contention (IEEE 802.11n and ac).",
+        meaning: "Wi-Fi: aggregates of frames after contention (IEEE 802.11n and ac).",
         plain: || Medium::Wifi(Wifi::defaults()),
         read: |at, context| Wifi::read_beside(at, &["kind"], context).map(Medium::Wifi),
         texts: Wifi::texts,
@@ -73,7 +73,7 @@ const KINDS: [Kind; 3] = [
     },
     Kind {
         name: "docsis",
-        meaning: "The upstream of a cable modem: what waits is asked for, and sent when it is granted.",
+        meaning: "Upstream of a cable modem: the modem requests and the CMTS grants bytes (DOCSIS).",
         plain: || Medium::Docsis(Docsis::defaults()),
         read: |at, context| Docsis::read_beside(at, &["kind"], context).map(Medium::Docsis),
         texts: Docsis::texts,

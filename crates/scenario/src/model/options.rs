@@ -16,13 +16,13 @@ keys! {
     /// How long and how often a scenario is simulated (`[run]`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct RunPlan {
-        /// Simulated but not measured.
+        /// Simulated time before the measured time.
         warmup: Time = Time::from_secs(10), always(WARMUP);
-        /// Measured after the warm-up.
+        /// Measured time, after the warm-up.
         measure: Time = Time::from_secs(60), always(MEASURE);
         /// Seed of all random streams.
         seed: u64 = 1, always(Whole(0, i64::MAX as u64));
-        /// Independent repetitions.
+        /// Number of independent replications.
         replications: u64 = 1, always(Whole(1, 1_000_000));
     }
 }
@@ -54,16 +54,16 @@ keys! {
     pub struct TraceOptions {
         /// Time between samples.
         every: Time = Time::from_millis(100), always(EVERY);
-        /// What is recorded.
+        /// Kinds of data that are recorded.
         record: Vec<Recorded> = vec![Recorded::Cwnd, Recorded::Queue, Recorded::Utilization],
             always(RECORDS);
-        /// Record nothing before this time.
+        /// Beginning of the recording.
         from: Time = Time::ZERO, always(Any);
-        /// Record nothing after this time; none for the end of the run.
+        /// End of the recording; without it the end of the run.
         until: Option<Time> = None, key(Maybe(Any));
-        /// On which side of the target link's queue `packets.pcapng` sees the packets.
+        /// Side of the target link's queue at which `packets.pcapng` records the packets.
         capture: Capture = Capture::default(), key(Words);
-        /// Whether `packets.pcapng` has the acknowledgments, too, that return past the target link's router
+        /// Whether `packets.pcapng` also has the acknowledgments that pass the target link's router
         /// without crossing that link, and the options of TCP headers.
         acknowledgments: bool = false, key(Switch);
     }
@@ -86,11 +86,11 @@ words! {
     pub enum Recorded {
         /// Window, threshold and round-trip time of each flow.
         Cwnd = "cwnd",
-        /// Packets waiting at the target link.
+        /// Number of packets that wait at the target link.
         Queue = "queue",
-        /// Share of the target link's capacity used since the last sample.
+        /// Share of the target link's capacity that was used since the last sample.
         Utilization = "utilization",
-        /// Every arrival at the target link, with its fate.
+        /// Each packet that arrives at the target link, with its delay or loss.
         Packets = "packets",
         /// Every transfer that begins, with its number, size, times and losses.
         Transfers = "transfers",
@@ -100,11 +100,11 @@ words! {
 words! {
     /// Where a capture of packets is taken.
     pub enum Capture {
-        /// After the queue, as their transmission begins.
+        /// After the queue, when their transmission begins.
         Departures = "departures",
-        /// Before the queue, as they arrive; those that it drops, too.
+        /// Before the queue, when they arrive, dropped packets included.
         Arrivals = "arrivals",
-        /// Both, as two interfaces.
+        /// Both sides, as two interfaces.
         Both = "both",
     }
 }
@@ -123,20 +123,20 @@ keys! {
     /// Options of the fluid engine (`[fluid]`).
     #[derive(Clone, Debug, PartialEq)]
     pub struct FluidOptions {
-        /// X of Kumar, Azad and Park: at least this fraction of the flows loses in each event.
+        /// X of Kumar, Azad and Park: the smallest fraction of the flows that lose in each event.
         minimum_synchronization: f64 = 0.3, always(Number(0.0, 1.0));
-        /// How many flows lose in an event.
+        /// Distribution of the number of flows that lose in an event.
         law: VictimCountLaw = VictimCountLaw::TruncatedNormal, always(Words);
-        /// Which flows lose.
+        /// Flows that lose in an event.
         victims: VictimPolicy = VictimPolicy::HighestRate, always(Victims);
-        /// Over which time the means are taken.
+        /// Time over which the means are taken.
         window: MeasurementWindow = MeasurementWindow::WholeCycles, always(Words);
-        /// Largest error of the utilization that the integrator may make.
+        /// Largest error of the utilization from the integration.
         tolerance: f64 = 1e-4, always(Number(1e-9, 0.1));
-        /// Numbers of victims observed in events, for the law `empirical`: each event draws one of
-        /// them, all with equal probability.
+        /// Numbers of flows that lost in observed events, for `law = "empirical"`: each event uses
+        /// one of them, with equal probability.
         empirical: Vec<u64> = Vec::new(), key(EMPIRICAL);
-        /// What unresponsive traffic does over time.
+        /// Variation of unresponsive traffic over time.
         background: BackgroundRate = BackgroundRate::Constant, key(Background);
     }
 }
@@ -150,13 +150,13 @@ const EMPIRICAL: List<Whole> = List {
 words! {
     /// The law of the number of flows that lose in one congestion event.
     pub enum VictimCountLaw {
-        /// Normal around the middle of {ceil(XN)..N}, truncated to it.
+        /// Normal distribution around the middle of {ceil(XN)..N}, truncated to it.
         TruncatedNormal = "truncated_normal",
-        /// Uniform on {ceil(XN)..N}.
+        /// Uniform distribution on {ceil(XN)..N}.
         Uniform = "uniform",
         /// Always ceil(XN).
         Fixed = "fixed",
-        /// A list, drawn from with equal probabilities.
+        /// A list whose numbers have equal probabilities.
         Empirical = "empirical",
         /// No congestion events: the classical model with a continuous loss rate.
         Continuous = "continuous",
@@ -208,9 +208,7 @@ impl FluidOptions {
         };
         let options = Self::read(table, context)?;
         if options.law == VictimCountLaw::Empirical && options.empirical.is_empty() {
-            return Err(
-                table.error_found("no `empirical`", "empirical = [3, 5, ...] beside the law")
-            );
+            return Err(table.error_found("no `empirical`", "empirical = [3, 5, ...] beside `law`"));
         }
         Ok(options)
     }

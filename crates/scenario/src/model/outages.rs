@@ -18,13 +18,14 @@ keys! {
     /// When a link sends nothing: what is in transmission goes on, and what waits does so until the end.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Outages {
-        /// When each begins and how long it lasts; or `between` and `lasting`.
+        /// List of [beginning, duration] of each outage, in place of `between` and `lasting`.
         times: Vec<(Time, Time)> = Vec::new(), key(OutageTimes);
-        /// From the end of one, or the beginning of the run, to the next.
+        /// Time from the end of an outage to the next one; the first counts from the beginning of
+        /// the run.
         between: Option<Distribution<Time>> = None, key(Maybe(Drawn));
-        /// How long each lasts.
+        /// Duration of each outage.
         lasting: Option<Distribution<Time>> = None, key(Maybe(Drawn));
-        /// Whether what waits is dropped when one begins.
+        /// Whether an outage drops the packets in the queue when it begins.
         flush: bool = false, key(Switch);
     }
 }
@@ -107,11 +108,7 @@ impl Form<Outages> for OutagesForm {
             let found = "neither one nor the other";
             return Err(at.error_found(found, "either `times`, or `between` and `lasting`"));
         }
-        let above_zero = |distribution: &Option<Distribution<Time>>| {
-            distribution
-                .as_ref()
-                .is_none_or(|distribution| distribution.mean() > 0.0)
-        };
+        let above_zero = |distribution: &Option<Distribution<Time>>| distribution.as_ref().is_none_or(|distribution| distribution.mean() > 0.0);
         if !above_zero(&outages.between) || !above_zero(&outages.lasting) {
             return Err(at.error_found("a time of zero", "times above 0s on average"));
         }

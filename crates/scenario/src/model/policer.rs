@@ -19,18 +19,19 @@ keys! {
     /// color-blind.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Policer: const {
-        /// Rate at which tokens come, in bits of IP packets (RFC 2697: CIR).
+        /// Rate of the tokens, in bits of IP packets per second (RFC 2697: CIR).
         rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE);
-        /// What may pass at once (RFC 2697: CBS), at least the largest packet.
+        /// Burst size in bytes (RFC 2697: CBS), at least the largest packet.
         burst: Bytes = Bytes::ZERO, required("\"625kB\"", BURST);
-        /// What may pass besides, as a yellow packet, from tokens that the burst has no room for
-        /// (RFC 2697: EBS).
+        /// Excess burst size in bytes for yellow packets; its tokens are those that overflow the
+        /// first bucket (RFC 2697: EBS).
         excess_burst: Option<Bytes> = None, key(Maybe(BURST));
-        /// The rate above which packets are red, those between both rates yellow (RFC 2698: PIR).
+        /// Peak rate (RFC 2698: PIR). Packets above it are red, packets between both rates are
+        /// yellow.
         peak: Option<Rate> = None, key(Maybe(RATE));
-        /// What may pass at once above the peak (RFC 2698: PBS).
+        /// Burst size in bytes at the peak rate (RFC 2698: PBS).
         peak_burst: Option<Bytes> = None, key(Maybe(BURST));
-        /// What becomes of yellow packets.
+        /// Action on yellow packets.
         yellow: Yellow = Yellow::Pass, key(Words);
     }
 }

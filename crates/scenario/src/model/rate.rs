@@ -19,9 +19,9 @@ use crate::text::tree::ScenarioError;
 words! {
     /// How a trace of opportunities is played.
     pub(crate) enum Played {
-        /// Each is an instant at which so many bytes may leave, and what is unused is lost.
+        /// Each line is an instant at which 1,504 bytes may leave; unused bytes are lost.
         Opportunities = "opportunities",
-        /// As the rate that it is on average over 100 ms, in steps.
+        /// The mean rate of each 100 ms, as steps.
         Rate = "rate",
     }
 }
@@ -46,34 +46,40 @@ impl RateForm {
     /// The descriptions of its keys.
     fn keys() -> [KeyText; 7] {
         let [steps, repeat] =
-            STEPS.keys("When each rate begins, the first at 0s; a rate of 0bps is an outage.");
+            STEPS.keys(
+                "List of [time, rate]: each rate lasts from its time to the next. The first time is 0s, and a rate \
+                    of 0bps is an outage.",
+            );
         let file = |allowed: &str| Grammar::new(json!({"type": "string"}), allowed);
         [
             steps,
             repeat,
             KeyText::of(
                 "file",
-                "Instead of `steps`: a table of them beside the scenario, under a line such as \"time_s,rate_Mbps\".",
+                "CSV file beside the scenario with the steps, in place of `steps`. Its first line is, for example, \
+                    \"time_s,rate_Mbps\".",
                 file("the name of a CSV file"),
             ),
             KeyText::of(
                 "markov",
-                "Rates that last for exponential times; behind each comes any of the others.",
+                "States of a Markov chain, each with a rate and an exponentially distributed duration; the next state \
+                    is any of the others with equal probability.",
                 Form::<Vec<MarkovState>>::grammar(&STATES),
             ),
             KeyText::of(
                 "mahimahi",
-                "A file beside the scenario with a millisecond in each line at which 1,504 bytes may leave, over and over.",
+                "Mahimahi trace beside the scenario: each line is a millisecond at which up to 1,504 bytes leave. It \
+                    repeats.",
                 file("the name of a trace of Mahimahi's"),
             ),
             KeyText::of(
                 "opportunities",
-                "Instead of `mahimahi`: those milliseconds themselves.",
+                "Milliseconds of the trace itself, in place of `mahimahi`.",
                 file("milliseconds such as \"1 1 4\", in order"),
             ),
             KeyText::of(
                 "as",
-                "How such a trace is played.",
+                "Meaning of the trace.",
                 Form::<Played>::grammar(&Words),
             ),
         ]

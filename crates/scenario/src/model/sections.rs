@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use crate::model::distribution::form::distributions;
 use crate::model::flows::FlowGroup;
+use crate::model::distribution::form::distributions;
 use crate::model::link::{Link, Memory};
 use crate::model::metric::Metric;
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::keys::Section;
 
-/// The tables of scenario files with their keys, and the laws, as the section `distribution`. The keys within
+/// The tables of scenario files with their keys, and the distributions, as the section `distribution`. The keys within
 /// a key's values are its [`KeyText::keys`]: the way to `flows.workload.closed_loop.users` goes
 /// through four of these.
 pub fn sections() -> Vec<KeyText> {
@@ -22,7 +22,7 @@ pub fn sections() -> Vec<KeyText> {
     vec![
         section(
             "link",
-            "The link, [link]; or several of them, [[links]], one with `target = true`.",
+            "The link, [link]; or several links, [[links]], one of them with `target = true`.",
             Link::texts(),
         ),
         section(
@@ -37,18 +37,18 @@ pub fn sections() -> Vec<KeyText> {
         ),
         section(
             "law",
-            "How a quantity varies, wherever one may: a value, a list with one value per flow, or a table with one \
-                law and perhaps `jitter`, a law whose draws are added.",
+            "Distribution of a quantity: a value, a list with one value per flow, or a table with one distribution. \
+                A table may also have `jitter`, a distribution whose random values are added.",
             distributions(),
         ),
         section(
             "run",
-            "How long and how often the scenario is simulated, [run].",
+            "Duration and number of the simulations, [run].",
             RunPlan::texts(),
         ),
         section(
             "goal",
-            "What `recommend` must meet, [goal]: \">= value\" or \"<= value\", or a list of such bounds, for a metric of \
+            "Bounds that `recommend` must meet, [goal]: \">= value\" or \"<= value\", or a list of them, for a metric of \
                 the target link, or of a group as \"group.metric\".",
             goals(),
         ),
@@ -59,7 +59,7 @@ pub fn sections() -> Vec<KeyText> {
         ),
         section(
             "trace",
-            "What `run --trace` records over time, [trace].",
+            "Data that `run --trace` records over time, [trace].",
             TraceOptions::texts(),
         ),
     ]

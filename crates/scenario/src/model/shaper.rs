@@ -17,16 +17,16 @@ keys! {
     /// are tokens (Linux 6.6, net/sched/sch_tbf.c and sch_htb.c).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Shaper: const {
-        /// Rate at which tokens come, for the bits that the link's rate counts.
+        /// Rate of the tokens, in the bits that the link's rate counts.
         rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE);
-        /// What may leave at once, at the peak or the link's rate.
+        /// Burst size in bytes; a burst leaves at the peak or at the link's rate.
         burst: Bytes = Bytes::ZERO, required("\"15kB\"", BURST);
-        /// The rate of a second bucket, above the first one's (tbf: `peakrate`; htb: `ceil`).
+        /// Rate of a second bucket, above the first one's (tbf: `peakrate`; htb: `ceil`).
         peak: Option<Rate> = None, key(Maybe(RATE));
-        /// What may leave at once above the peak (tbf: `mtu`; htb: `cburst`); without it the largest
-        /// packet.
+        /// Burst size in bytes at the peak rate (tbf: `mtu`; htb: `cburst`); without it the size of
+        /// the largest packet.
         peak_burst: Option<Bytes> = None, key(Maybe(BURST));
-        /// What tokens a packet needs.
+        /// Condition for a packet to leave.
         kind: ShaperKind = ShaperKind::Tbf, key(Words);
     }
 }
@@ -34,10 +34,11 @@ keys! {
 words! {
     /// The tokens that a packet needs to leave.
     pub enum ShaperKind {
-        /// Those of all its bytes; the queue is asked for a packet as the one before has left, and that
-        /// waits for tokens.
+        /// There are tokens for all its bytes. The bucket takes the packet from the queue when the
+        /// previous one has left, and the packet waits for tokens.
         Tbf = "tbf",
-        /// None are missing; it may leave the bucket in debt, and the queue is asked as that is paid.
+        /// The bucket has no debt; it may have one afterwards. The packet is taken from the queue
+        /// when the debt is paid.
         Htb = "htb",
     }
 }

@@ -16,25 +16,30 @@ keys! {
     /// The choices of a TCP implementation. A preset sets them all; keys of the group change some.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Stack: const {
-        /// How losses are found and repaired.
+        /// Detection and repair of losses.
         recovery: Recovery = Recovery::Sack, always(Words);
-        /// How the window falls in recovery with SACK; none is the recovery's own way.
+        /// Reduction of the window in recovery with SACK; without it the one that belongs to the
+        /// recovery.
         reduction: Option<Reduction> = None, key(Maybe(Words));
-        /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4), for
-        /// recovery without SACK.
+        /// Partial acknowledgments that restart the retransmission timer, in recovery without SACK
+        /// (RFC 6582 section 4).
         partial_ack_timer: PartialAckTimer = PartialAckTimer::First, always(Words);
-        /// Whether a fast retransmission restarts the retransmission timer, for recovery without SACK: ns-2 does,
-        /// and RFC 6298 section 5 names new data and acknowledgments of new data only.
+        /// Whether a fast retransmission restarts the retransmission timer, in recovery without
+        /// SACK. ns-2 does so; RFC 6298 section 5 names new data and acknowledgments of new data
+        /// only.
         fast_retransmit_timer: FastRetransmitTimer = FastRetransmitTimer::Keep, key(Words);
-        /// Where the first duplicate acknowledgments let packets beyond the window go, in recovery without SACK.
+        /// State in which the first duplicate acknowledgments release packets beyond the window, in
+        /// recovery without SACK.
         limited_transmit: LimitedTransmit = LimitedTransmit::Open, key(Words);
-        /// Window after a recovery without SACK: RFC 6582 sets it to the threshold, ns-2 leaves it as it is.
+        /// Window after a recovery without SACK: RFC 6582 sets it to the threshold, ns-2 leaves it
+        /// unchanged.
         full_ack_window: FullAckWindow = FullAckWindow::Threshold, key(Words);
-        /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+        /// Timeouts of one packet that lower the slow-start threshold (RFC 5681 section 3.1).
         timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
         /// Lower bound of the retransmission timeout.
         min_rto: Time = Time::from_secs(1), always(TIMEOUT);
-        /// Retransmission timeout before a round trip was measured, the lower bound at least.
+        /// Retransmission timeout before the first measurement of the round-trip time, at least the
+        /// lower bound.
         initial_rto: Time = Time::from_secs(1), key(TIMEOUT);
         /// Granularity of the sender's clock for round-trip times and timers; zero is exact.
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
@@ -42,37 +47,40 @@ keys! {
         rto_arithmetic: RtoArithmetic = RtoArithmetic::Real, key(Words);
         /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
         ack_counting: AckCounting = AckCounting::Packets, key(Words);
-        /// The receiver's acknowledgments.
+        /// Acknowledgments of the receiver.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
         /// Initial window in packets (RFC 6928).
         initial_window: f64 = 10.0, always(WINDOW);
-        /// Initial slow-start threshold in packets; none is unlimited.
+        /// Initial slow-start threshold in packets; without it there is no limit.
         initial_ssthresh: Option<f64> = None, key(Maybe(THRESHOLD));
-        /// The receiver's window in packets; none is unlimited.
+        /// Receive window in packets; without it there is no limit.
         receive_window: Option<f64> = None, key(Maybe(WINDOW));
-        /// Header bytes in each packet.
+        /// Size of the headers in each packet.
         header: Bytes = Bytes::new(40), always(HEADER);
-        /// Whether each round-trip time is measured by a timestamp (RFC 7323) or one packet per round.
+        /// Whether a timestamp measures the round-trip time of each acknowledged packet (RFC 7323),
+        /// instead of one packet per round trip.
         timestamps: bool = false, always(Switch);
         /// Whether a connection begins with a SYN of header size and its answer.
         handshake: bool = false, always(Switch);
-        /// Whether packets are spread over the round trip even where the controller does not ask.
+        /// Whether packets are spread over the round trip although the congestion control does not
+        /// require it.
         pacing: bool = false, always(Switch);
         /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does;
         /// for recovery `rack`.
         offload: bool = false, always(Switch);
-        /// Whether a burst takes in what follows where a buffer of 64 KiB ends (Linux 6.10:
-        /// tcp_grow_skb); older ones end there.
+        /// Whether a burst continues after the end of a buffer of 64 KiB (Linux 6.10:
+        /// tcp_grow_skb); older versions end it there.
         offload_grows: bool = false, key(Switch);
         /// Whether packets are ECN-capable (RFC 3168).
         ecn: bool = false, always(Switch);
-        /// Whether a timeout is tested for being spurious before more than a packet is sent again
-        /// (RFC 5682).
+        /// Whether a timeout is tested for being spurious before more than one packet is
+        /// retransmitted (RFC 5682).
         frto: bool = false, key(Switch);
-        /// Whether behind a pause longer than the retransmission timeout the window starts again from
-        /// the initial one (RFC 5681 section 4.1); Linux's sysctl of the same name.
+        /// Whether the window restarts from the initial one after a pause longer than the
+        /// retransmission timeout (RFC 5681 section 4.1); Linux has a sysctl of the same name.
         slow_start_after_idle: bool = true, key(Switch);
-        /// Longest time that the hosts take before they deal with what arrives, drawn uniformly each time.
+        /// Longest processing time of the hosts for each arrival; each time is uniformly
+        /// distributed.
         processing: Processing = Processing::Packet, key(ProcessingKey);
     }
 }
@@ -103,20 +111,21 @@ keys! {
     /// When a receiver acknowledges (RFC 5681 section 4.2).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DelayedAck: const {
-        /// Packets per acknowledgment; 1 acknowledges each.
+        /// Packets per acknowledgment; 1 acknowledges each packet.
         packets: u32 = 1, always(Whole(1, 1000));
-        /// Longest time an acknowledgment waits.
+        /// Longest delay of an acknowledgment.
         timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
-        /// Whether the last packet of a burst that left at once, and the last one written, is
-        /// acknowledged at once (Linux 6.7: PSH).
+        /// Whether the last packet of a burst that left at once, and the last one that the
+        /// application wrote, is acknowledged at once (Linux 6.7: PSH).
         push: bool = false, key(Switch);
-        /// Acknowledgments at the beginning that wait for nothing (Linux: 16, TCP_MAX_QUICKACKS).
+        /// Number of acknowledgments at the beginning of a connection that are not delayed (Linux:
+        /// 16, TCP_MAX_QUICKACKS).
         quick: u32 = 0, key(Whole(0, 1000));
-        /// Longest time that packets beyond a hole wait to be acknowledged together, the first three
-        /// apart (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
+        /// Longest time that packets after a gap wait to be acknowledged together, the first three
+        /// excepted (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
         sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
-        /// Time for which the receiver's network card gathers packets; consecutive ones it hands up
-        /// as one (GRO), 64 KiB at most. 0s is none.
+        /// Time for which the receiver's network card gathers packets. It delivers consecutive
+        /// packets as one segment of at most 64 KiB (GRO). 0s is none.
         gro: Time = Time::ZERO, key(UP_TO_A_SECOND);
     }
 }
@@ -193,11 +202,11 @@ words! {
         NewReno = "newreno",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
-        /// Selective acknowledgments with a count of packets under way that holds each loss until its
-        /// repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
+        /// Selective acknowledgments with a count of packets in flight that contains each loss
+        /// until its repair is acknowledged (Fall and Floyd 1996; ns-2's Sack1).
         Pipe = "pipe",
-        /// Forward acknowledgment (Mathis and Mahdavi 1996): SACK in which everything well below the
-        /// furthest arrival is lost, repetitions included (ns-2's Linux agents).
+        /// Forward acknowledgment (Mathis and Mahdavi 1996): with SACK, packets well below the
+        /// highest one received are lost, retransmissions included (ns-2's Linux agents).
         Fack = "fack",
         /// Time-based loss detection with tail loss probes (RFC 8985).
         Rack = "rack",
@@ -207,21 +216,22 @@ words! {
 words! {
     /// How the window falls in a recovery with selective acknowledgments.
     pub enum Reduction {
-        /// To the threshold at once: nothing new is sent until the pipe has drained so far (RFC 6675).
+        /// To the threshold at once: no new data is sent until the data in flight has fallen to it
+        /// (RFC 6675).
         AtOnce = "at_once",
-        /// In proportion to what arrives: proportional rate reduction (RFC 9937).
+        /// In proportion to the data that arrives: proportional rate reduction (RFC 9937).
         Prr = "prr",
-        /// By a packet for every second acknowledgment: rate halving (Linux up to 3.1).
+        /// By one packet for every second acknowledgment: rate halving (Linux up to 3.1).
         RateHalving = "rate_halving",
     }
 }
 
 words! {
-    /// Which timeouts of one packet lower the slow-start threshold (RFC 5681 section 3.1).
+    /// Timeouts of one packet that lower the slow-start threshold (RFC 5681 section 3.1).
     pub enum TimeoutCut {
-        /// Only the first one: the threshold is that of the last window that the path took.
+        /// The first one: the threshold follows from the last window that the path carried.
         First = "first",
-        /// Every one, so that it is two packets from the second on (ns-2).
+        /// Every one: the threshold is two packets from the second timeout on (ns-2).
         Every = "every",
     }
 }
@@ -229,7 +239,7 @@ words! {
 words! {
     /// Which partial acknowledgments restart the retransmission timer (RFC 6582 section 4).
     pub enum PartialAckTimer {
-        /// Only the first one of a recovery ("impatient").
+        /// The first one of a recovery ("impatient").
         First = "first",
         /// Every one ("slow-but-steady", patient).
         Every = "every",
@@ -239,9 +249,11 @@ words! {
 words! {
     /// Effect of a fast retransmission on the retransmission timer, in recovery without SACK.
     pub enum FastRetransmitTimer {
-        /// It goes on: only acknowledgments of new data restart it (RFC 6298 section 5, RFC 6582 section 3.2).
+        /// The timer continues: only acknowledgments of new data restart it (RFC 6298 section 5,
+        /// RFC 6582 section 3.2).
         Keep = "keep",
-        /// It is restarted, so that the repair has a whole timeout to be acknowledged (ns-2: tcp-newreno.cc).
+        /// The timer restarts, so that the repair has a whole timeout to be acknowledged (ns-2:
+        /// tcp-newreno.cc).
         Restart = "restart",
     }
 }
@@ -249,9 +261,10 @@ words! {
 words! {
     /// When the first two duplicate acknowledgments let a packet each go beyond the window (RFC 3042).
     pub enum LimitedTransmit {
-        /// Where no loss is under repair.
+        /// While no loss is being repaired.
         Open = "open",
-        /// There and after a timeout, when packets are sent again in order (ns-2: tcp.cc, `send_one`).
+        /// The same, and also after a timeout, when packets are retransmitted in order (ns-2:
+        /// tcp.cc, `send_one`).
         Always = "always",
     }
 }
@@ -261,8 +274,9 @@ words! {
     pub enum FullAckWindow {
         /// The slow-start threshold (RFC 6582 section 3.2 step 3, option 2).
         Threshold = "threshold",
-        /// What partial acknowledgments have left of it: each takes off the packets that it is for beyond the duplicates
-        /// before it. Slow start then goes on up to the threshold (ns-2: tcp-newreno.cc without `exit_recovery_fix_`).
+        /// The window that partial acknowledgments have left: each one subtracts the packets that
+        /// it acknowledges beyond the duplicates before it. Slow start then continues up to the
+        /// threshold (ns-2: tcp-newreno.cc without `exit_recovery_fix_`).
         Deflated = "deflated",
     }
 }
@@ -270,11 +284,11 @@ words! {
 words! {
     /// The arithmetic of the smoothed round-trip time and its variation.
     pub enum RtoArithmetic {
-        /// As real numbers; the timeout is rounded up to a tick of the clock (RFC 6298 section 2).
+        /// Real numbers; the timeout is rounded up to a tick of the clock (RFC 6298 section 2).
         Real = "real",
-        /// As whole eighths and quarters of a tick, which `clock` must then have (Jacobson 1988, appendix A; ns-2's
-        /// `rtt_update`). The variation stays at three quarters of a tick or more, so that the timeout is at least
-        /// three ticks above the round-trip time.
+        /// Whole eighths and quarters of a tick, for which `clock` must be above zero (Jacobson
+        /// 1988, appendix A; ns-2's `rtt_update`). The variation is at least three quarters of a
+        /// tick, so that the timeout is at least three ticks above the round-trip time.
         Ticks = "ticks",
     }
 }
@@ -282,10 +296,12 @@ words! {
 words! {
     /// Unit of the window's growth outside of fast recovery.
     pub enum AckCounting {
-        /// The packets that an acknowledgment is for, without a limit in slow start (RFC 3465; RFC 9406 section 4.2).
+        /// The packets that an acknowledgment acknowledges, without a limit in slow start (RFC
+        /// 3465; RFC 9406 section 4.2).
         Packets = "packets",
-        /// The acknowledgments, each as if for one packet (RFC 5681 section 3.1 allows it; ns-2's `opencwnd`): with one
-        /// for b packets the window grows b times as slowly, as in the formulas of Padhye et al. 1998.
+        /// Acknowledgments, each as if it acknowledged one packet (RFC 5681 section 3.1 allows it;
+        /// ns-2's `opencwnd`). With one acknowledgment for b packets the window grows b times as
+        /// slowly, as in the formulas of Padhye et al. 1998.
         Acknowledgments = "acks",
     }
 }
@@ -384,7 +400,8 @@ impl Stack {
 words! {
     /// The presets that `stack` names.
     pub(crate) enum Preset {
-        /// The RFCs: SACK, or RACK for BBR; ten packets initially, a minimum timeout of 1 s.
+        /// The RFCs: SACK, or RACK for BBR; an initial window of ten packets, a minimum timeout of
+        /// 1 s.
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",

@@ -31,9 +31,9 @@ keys! {
     /// A rate of a link that stays for an exponential time.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MarkovState: const {
-        /// Bits of IP packets per second; 0bps is an outage.
+        /// Rate of the state in bits of IP packets per second; 0bps is an outage.
         rate: Rate = Rate::from_bits_per_second(0), required("\"50Mbps\"", RATE_OR_NONE);
-        /// How long it lasts, on average.
+        /// Mean duration of the state.
         mean_time: Time = Time::ZERO, required("\"2s\"", SOME_TIME);
     }
 }

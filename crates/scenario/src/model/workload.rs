@@ -8,9 +8,9 @@
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
+use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
-use crate::model::flow_count::{FlowCount, Flows};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Any, Number, Within};
 use crate::text::grammar::{Grammar, KeyText};
@@ -111,7 +111,7 @@ workloads! {
     pub enum Workload {
         /// Always something.
         Persistent,
-        /// One transfer each.
+        /// One transfer of each flow.
         "finite" = Finite {
             /// Payload of a transfer.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", EachFlow);
@@ -125,55 +125,57 @@ workloads! {
             /// Payload of a transfer.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
-        /// Each flow asks for a transfer again and again over one connection, as a player asks for
-        /// the segments of a video. The first comes at `start`.
+        /// Periodic transfers of each flow over one connection, like the segments of a video. The
+        /// first begins at `start`.
         "periodic" = Periodic {
-            /// Time from the beginning of a transfer to that of the next, which waits for the end of
-            /// the one before: a late one begins as soon as that is complete, and none is caught up.
+            /// Time from the beginning of a transfer to the beginning of the next one. A transfer
+            /// begins late if the previous one is not complete; no transfer is caught up.
             every: Distribution<Time> = Distribution::Value(Time::ZERO), required("\"2s\"", Drawn);
             /// Payload of a transfer.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"1MB\"", Drawn);
         }
-        /// Transfers that arrive whatever happens.
+        /// Transfers that arrive independently of the network.
         "open_loop" = OpenLoop {
             /// Time between arrivals.
             interarrival: Distribution<Time> = Distribution::Value(Time::ZERO), read_by(Arrivals);
             /// Payload of a transfer.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
-        /// One requester asks all servers at once, waits for the last response, pauses, and asks again.
+        /// One client that requests data from all servers at once, waits for the last response,
+        /// pauses, and requests again.
         "incast" = Incast {
             /// Number of servers.
             servers: u64 = 1, required("40", Users);
             /// Time between the last response and the next request.
             pause: Distribution<Time> = Distribution::Value(Time::ZERO), required("\"10ms\"", Drawn);
-            /// How long after the request a server begins to respond.
+            /// Time from the request to the beginning of a server's response.
             delay: Distribution<Time> = Distribution::Value(Time::ZERO), always(Drawn);
             /// Payload of a response.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
-        /// Always something, as fast as an application writes it: whole packets at equal distances.
+        /// Data that is always available, at the rate at which an application writes it: whole
+        /// packets at equal distances.
         "app_limited" = ApplicationLimited {
-            /// Bits of IP packets per second, of each flow.
+            /// Rate of each flow, in bits of IP packets per second.
             rate: Rate = NO_RATE, required("\"25Mbps\"", SOME_RATE);
         }
         /// Unresponsive packets as a Poisson process; the rate is the group's total.
         "poisson" = Poisson {
-            /// Bits of IP packets per second, of the whole group.
+            /// Rate of the whole group, in bits of IP packets per second.
             rate: Rate = NO_RATE, required("\"25Mbps\"", SOME_RATE);
         }
         /// Unresponsive packets at equal distances; the rate is the group's total.
         "cbr" = Cbr {
-            /// Bits of IP packets per second, of the whole group.
+            /// Rate of the whole group, in bits of IP packets per second.
             rate: Rate = NO_RATE, required("\"25Mbps\"", SOME_RATE);
         }
-        /// Unresponsive bursts at a peak rate, of each flow.
+        /// Unresponsive bursts of each flow at a peak rate.
         "on_off" = OnOff {
-            /// Rate of one flow while on.
+            /// Rate of one flow in an on period.
             peak: Rate = NO_RATE, required("\"1Mbps\"", SOME_RATE);
-            /// Lengths of the on periods.
+            /// Duration of an on period.
             on: Distribution<Time> = Distribution::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
-            /// Lengths of the off periods.
+            /// Duration of an off period.
             off: Distribution<Time> = Distribution::Value(Time::ZERO), required("{ exponential = \"1s\" }", Drawn);
         }
     }
@@ -212,8 +214,8 @@ const SOME_TIME: Within<Time> = Within {
 const SPEECH: Kind = Kind {
     name: "voip",
     meaning: &[
-        "Speech with silence suppression, on_off by other keys; unresponsive. Also as a word. \
-        A packet is 200 bytes where `packet` says nothing else: G.711 under RTP, UDP and IP.",
+        "Unresponsive speech with silence suppression: `on_off` with other keys, also as a word. \
+        Without `packet` a packet has 200 bytes: G.711 under RTP, UDP and IP.",
     ],
     names: || vec![INTERVAL.name, TALK.name, SILENCE.name],
     read: read_speech,
@@ -234,14 +236,16 @@ const INTERVAL: Key<Within<Time>> = Key {
 
 const TALK: Key<Within<Time>> = Key {
     name: "talk",
-    meaning: &["Mean length of a talk spurt, which is exponential (Sriram and Whitt 1986)."],
+    meaning: &["Mean duration of a talk spurt, exponentially distributed (Sriram and Whitt 1986)."],
     presence: Presence::Written,
     form: SOME_TIME,
 };
 
 const SILENCE: Key<Within<Time>> = Key {
     name: "silence",
-    meaning: &["Mean time between two talk spurts, which is exponential (Sriram and Whitt 1986)."],
+    meaning: &[
+        "Mean time between two talk spurts, exponentially distributed (Sriram and Whitt 1986).",
+    ],
     presence: Presence::Written,
     form: SOME_TIME,
 };
@@ -434,7 +438,8 @@ impl Arrivals {
         vec![
             KeyText::of(
                 "load",
-                "Bytes offered, headers included, over the target link's rate; arrivals are Poisson. This or one of the next two.",
+                "Bytes offered, headers included, divided by the target link's rate; arrivals are Poisson. Give this or \
+                    one of the next two.",
                 load,
             ),
             KeyText::of(

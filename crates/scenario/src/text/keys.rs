@@ -4,7 +4,7 @@
 //! A table of a scenario file is a struct that [`keys!`] declares. A new key is one field of it:
 //!
 //! ```text
-//! /// Simulated but not measured.                      <- what explain and the manual say
+//! /// Simulated time before the measured time.         <- text of `explain` and the manual
 //! warmup: Time = Time::from_secs(10), key(WARMUP);     <- field, type, default, form
 //! ```
 //!

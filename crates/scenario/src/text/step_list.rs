@@ -40,7 +40,7 @@ impl<V: Unit + Copy> StepList<V> {
             KeyText::of(
                 "repeat",
                 &format!(
-                    "When they begin anew; without it the last {} lasts.",
+                    "Period after which the steps repeat; without it the last {} lasts to the end of the run.",
                     self.of
                 ),
                 Grammar::new(Time::schema(), "a time later than the last step"),

@@ -11,8 +11,8 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
         (
             "keys",
             manual(),
-            "docs/reference/scenario.md",
-            include_str!("../../../../docs/reference/scenario.md"),
+            "docs/reference/scenario-keys.md",
+            include_str!("../../../../docs/reference/scenario-keys.md"),
         ),
         (
             "algorithms",
@@ -27,7 +27,7 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
         let (written, _) = rest.split_once(&format!("<!-- {name}: end -->\n")).unwrap();
         assert!(
             written == tables,
-            "renew {file}: cargo run -p forebay-scenario --example manual -- {file}"
+            "renew {file}: cargo run -p forebay-scenario --example manual"
         );
     }
 }

@@ -45,7 +45,7 @@ impl<T: Quantity> Distribution<T> {
         Kind {
             name: "pareto",
             argument: "{ shape, minimum or mean, maximum }",
-            meaning: "Pareto: P(X > x) = (minimum / x)^shape, cut off at `maximum` where given.",
+            meaning: "Pareto: P(X > x) = (minimum / x)^shape, truncated at `maximum` if given.",
             read: read_pareto,
         },
         Kind {
@@ -57,20 +57,20 @@ impl<T: Quantity> Distribution<T> {
         Kind {
             name: "weibull",
             argument: "{ shape, scale or mean }",
-            meaning: "Weibull: P(X > x) = exp(-(x / scale)^shape). With a shape below 1 it fits times between the \
+            meaning: "Weibull: P(X > x) = exp(-(x / scale)^shape). With a shape below 1 it fits the times between \
                 arrivals of TCP connections (Feldmann, Characteristics of TCP connection arrivals, 2000).",
             read: read_weibull,
         },
         Kind {
             name: "choice",
             argument: "[..]",
-            meaning: "One of these, drawn anew each time with equal probability.",
+            meaning: "One of these values, at random each time with equal probability.",
             read: |at, packet| list(at, packet).map(Self::Choice),
         },
         Kind {
             name: "mixture",
-            argument: "[{ weight = w, ..law }, ..]",
-            meaning: "One of several laws, with probabilities in proportion to the weights.",
+            argument: "[{ weight = w, ..distribution }, ..]",
+            meaning: "One of several distributions, with probabilities in proportion to the weights.",
             read: read_mixture,
         },
         Kind {
@@ -82,8 +82,7 @@ impl<T: Quantity> Distribution<T> {
         Kind {
             name: "measured",
             argument: "\"web_search\"",
-            meaning: "Sizes of transfers as they were measured in data centers, by name: `web_search`, `data_mining` \
-                or `hadoop`.",
+            meaning: "Sizes of transfers that were measured in data centers: `web_search`, `data_mining` or `hadoop`.",
             read: |at, _| {
                 let points = T::measured(at.text().unwrap_or_default());
                 points.map(Self::Cdf).map_err(|allowed| at.error(allowed))
@@ -96,13 +95,13 @@ impl<T: Quantity> Distribution<T> {
         Kind {
             name: "value",
             argument: "a",
-            meaning: "Always the same; without `jitter` written as just the value.",
+            meaning: "Always the same value; without `jitter` it is written as the value alone.",
             read: |at, packet| quantity(at, packet).map(Self::Value),
         },
         Kind {
             name: "list",
             argument: "[..]",
-            meaning: "One value per flow; without `jitter` written as just the list.",
+            meaning: "One value per flow; without `jitter` it is written as the list alone.",
             read: |at, packet| list(at, packet).map(Self::List),
         },
     ];
@@ -113,7 +112,7 @@ impl<T: Quantity> Distribution<T> {
             .map(|kind| format!("{{ {} = {} }}", kind.name, kind.argument))
             .collect();
         format!(
-            "a value, a list, {} or {{ value | list = .., jitter = law }}",
+            "a value, a list, {} or {{ value | list = .., jitter = distribution }}",
             distributions.join(", ")
         )
     }
@@ -136,7 +135,7 @@ impl<T: Quantity> Distribution<T> {
         let kind = (Self::KINDS.iter().chain(Self::PLAIN)).find(|kind| kind.name == *name);
         let kind = kind.ok_or_else(|| {
             let known = Self::KINDS.iter().chain(Self::PLAIN).map(|kind| kind.name);
-            cursor.unknown("law", name, known)
+            cursor.unknown("distribution", name, known)
         })?;
         let base = (kind.read)(argument, packet)?;
         let Some(jitter) = cursor.get("jitter") else {
@@ -219,13 +218,10 @@ fn texts<T: Quantity>(list: &[T]) -> Value {
 
 /// The description of each law, for the manual and `explain`.
 pub(crate) fn distributions() -> Vec<KeyText> {
-    let texts = Distribution::<Bytes>::KINDS
-        .iter()
-        .chain(Distribution::PLAIN)
-        .map(|kind| {
-            let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
-            KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
-        });
+    let texts = Distribution::<Bytes>::KINDS.iter().chain(Distribution::PLAIN).map(|kind| {
+        let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
+        KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
+    });
     texts.collect()
 }
 
@@ -247,11 +243,7 @@ pub(crate) fn schema() -> Value {
 pub(crate) struct EachFlow;
 
 impl<T: Quantity> Form<Distribution<T>> for EachFlow {
-    fn read(
-        &self,
-        at: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<Distribution<T>, ScenarioError> {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<T>, ScenarioError> {
         Distribution::read(at, context.payload)
     }
 
@@ -260,20 +252,16 @@ impl<T: Quantity> Form<Distribution<T>> for EachFlow {
     }
 
     fn grammar(&self) -> Grammar {
-        let allowed = format!("a law: {} or one of its forms", T::EXAMPLE);
+        let allowed = format!("a distribution: {} or one of its forms", T::EXAMPLE);
         Grammar::new(json!({"$ref": "#/$defs/law"}), allowed)
     }
 }
 
-/// A law that is drawn from anew each time, whichever flow it is for.
+/// A distribution for single values, so no list or linspace over the flows.
 pub(crate) struct Drawn;
 
 impl<T: Quantity> Form<Distribution<T>> for Drawn {
-    fn read(
-        &self,
-        at: &Cursor<'_>,
-        context: &Context<'_>,
-    ) -> Result<Distribution<T>, ScenarioError> {
+    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<T>, ScenarioError> {
         let distribution = Distribution::read(at, context.payload)?;
         distribution.check_anonymous(at)?;
         Ok(distribution)
@@ -285,7 +273,7 @@ impl<T: Quantity> Form<Distribution<T>> for Drawn {
 
     fn grammar(&self) -> Grammar {
         let allowed = format!(
-            "a law: {} or one of its forms, no list or linspace",
+            "a distribution: {} or one of its forms, no list or linspace",
             T::EXAMPLE
         );
         Grammar::new(json!({"$ref": "#/$defs/law"}), allowed)
@@ -333,10 +321,7 @@ fn range<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<(T, T), Scen
     }
 }
 
-fn read_pareto<T: Quantity>(
-    cursor: &Cursor<'_>,
-    packet: Bytes,
-) -> Result<Distribution<T>, ScenarioError> {
+fn read_pareto<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "minimum", "mean", "maximum"])?;
     let shape = cursor.require("shape", "1.5")?.number_in(0.05, 100.0)?;
     let minimum = match (cursor.get("minimum"), cursor.get("mean")) {
@@ -376,10 +361,7 @@ fn read_lognormal<T: Quantity>(
     Ok(Distribution::Lognormal { median, sigma })
 }
 
-fn read_weibull<T: Quantity>(
-    cursor: &Cursor<'_>,
-    packet: Bytes,
-) -> Result<Distribution<T>, ScenarioError> {
+fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "scale", "mean"])?;
     let shape = cursor.require("shape", "0.7")?.number_in(0.1, 100.0)?;
     let scale = match (cursor.get("scale"), cursor.get("mean")) {
@@ -396,12 +378,9 @@ fn read_weibull<T: Quantity>(
     Ok(Distribution::Weibull { shape, scale })
 }
 
-fn read_mixture<T: Quantity>(
-    cursor: &Cursor<'_>,
-    packet: Bytes,
-) -> Result<Distribution<T>, ScenarioError> {
+fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
     let items = cursor.items().filter(|items| !items.is_empty());
-    let items = items.ok_or_else(|| cursor.error("a list of { weight = w, ..law }"))?;
+    let items = items.ok_or_else(|| cursor.error("a list of { weight = w, ..distribution }"))?;
     let mut parts = Vec::with_capacity(items.len());
     for item in &items {
         let weight = item.require("weight", "0.3")?.number_in(0.0, 1e12)?;
@@ -424,10 +403,7 @@ fn read_mixture<T: Quantity>(
     Ok(Distribution::Mixture(parts))
 }
 
-fn read_cdf<T: Quantity>(
-    cursor: &Cursor<'_>,
-    packet: Bytes,
-) -> Result<Distribution<T>, ScenarioError> {
+fn read_cdf<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
     let allowed =
         "a list of at least two [value, probability], both rising, ending at probability 1";
     let items = cursor.items().filter(|items| items.len() >= 2);

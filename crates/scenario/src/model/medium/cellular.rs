@@ -14,19 +14,19 @@ keys! {
     /// A cellular link whose `rate` is that of its blocks, repeats included.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Cellular: const {
-        /// For `cellular`: the time of a slot, which carries one block (LTE 1ms; NR 0.5ms at 30 kHz).
+        /// Duration of a slot, which carries one block (LTE 1ms; NR 0.5ms at 30 kHz).
         slot: Time = Time::from_millis(1), key(Within {
             least: Time::from_picos(62_500_000),
             most: Time::from_millis(10),
             allowed: "a time from 62500ns to 10ms",
         });
-        /// For `cellular`: probability that a block fails, each time that it is sent.
+        /// Probability that a block fails, at each transmission.
         block_error: f64 = 0.1, key(BLOCK_ERROR);
-        /// For `cellular`: slots from a block that fails to its repeat (HARQ).
+        /// Number of slots from a failed block to its repetition (HARQ).
         feedback: u64 = 8, key(Whole(1, 64));
-        /// For `cellular`: repeats before HARQ gives up.
+        /// Number of repetitions before HARQ gives up.
         repeats: u64 = 3, key(Whole(0, 31));
-        /// For `cellular`: time until RLC sends a block anew that HARQ has given up.
+        /// Time until RLC retransmits a block after HARQ has given up.
         recovery: Time = Time::from_millis(50), key(Within {
             least: Time::from_millis(1),
             most: Time::from_secs(1),

@@ -12,13 +12,14 @@ keys! {
     /// The upstream of a cable modem, whose `rate` is what it is granted at most.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Docsis: const {
-        /// For `docsis`: time from one MAP to the next: once in it a modem asks, and is granted.
+        /// Time from one MAP to the next; in each interval the modem requests once and gets one
+        /// grant.
         map: Time = Time::from_millis(2), key(Within {
             least: Time::from_micros(100),
             most: Time::from_millis(100),
             allowed: "a time from 100us to 100ms",
         });
-        /// For `docsis`: MAP intervals from a request to its grant.
+        /// Number of MAP intervals from a request to its grant.
         grant: u64 = 2, key(Whole(1, 64));
     }
 }

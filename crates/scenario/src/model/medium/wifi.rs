@@ -14,39 +14,40 @@ keys! {
     /// A Wi-Fi link (IEEE 802.11n and ac) whose `rate` is that of its PHY.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Wifi: const {
-        /// For `wifi`: the most frames (MPDUs) of an aggregate; 1 aggregates nothing.
+        /// Largest number of frames (MPDUs) in an aggregate; 1 is without aggregation.
         frames: u64 = 64, key(Whole(1, 256));
-        /// For `wifi`: the most bytes of an aggregate (A-MPDU): 1,048,575 in 802.11ac, 65,535 in 802.11n.
+        /// Largest size of an aggregate (A-MPDU), in bytes: 1,048,575 in 802.11ac, 65,535 in
+        /// 802.11n.
         bytes: Bytes = Bytes::new(1_048_575), key(Within {
             least: Bytes::new(4095),
             most: Bytes::new(6_500_631),
             allowed: "a size from 4095B to 6500631B",
         });
-        /// For `wifi`: the longest time that an aggregate takes on the air (aPPDUMaxTime).
+        /// Longest transmission time of an aggregate (aPPDUMaxTime).
         air: Time = Time::from_micros(5484), key(Within {
             least: Time::from_micros(100),
             most: Time::from_micros(5484),
             allowed: "a time from 100us to 5484us",
         });
-        /// For `wifi`: the time before each aggregate's data (VHT, one stream).
+        /// Time of the preamble before each aggregate (VHT, one stream).
         preamble: Time = Time::from_micros(40), key(Within {
             least: Time::from_micros(20),
             most: Time::from_micros(1000),
             allowed: "a time from 20us to 1ms",
         });
-        /// For `wifi`: other stations that contend and always have something to send.
+        /// Number of other stations that contend and always have packets to send.
         stations: u64 = 0, key(Whole(0, 250));
-        /// For `wifi`: the PHY rate of one of those stations, where it is not that of the link.
+        /// PHY rate of one of those stations, if it differs from the link's rate.
         slow: Option<Rate> = None, key(Maybe(Within {
             least: Rate::from_bits_per_second(1_000_000),
             most: Rate::from_bits_per_second(100_000_000_000),
             allowed: "a rate from 1Mbps to 100Gbps",
         }));
-        /// For `wifi`: the contention window before a first attempt, in slots.
+        /// Contention window of the first attempt, in slots.
         cw_min: u64 = 15, key(Whole(1, 32_767));
-        /// For `wifi`: the contention window at most, after collisions.
+        /// Largest contention window after collisions, in slots.
         cw_max: u64 = 1023, key(Whole(1, 32_767));
-        /// For `wifi`: slots that the medium is idle behind SIFS before anybody counts down.
+        /// Number of idle slots after SIFS before the backoff counts down (AIFSN).
         aifsn: u64 = 3, key(Whole(1, 15));
     }
 }
