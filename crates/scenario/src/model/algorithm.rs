@@ -89,9 +89,9 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Refuses a range that is written upside down; where one end is written and the other's default lies
-    /// beyond it, that end is the same. Thresholds of different units compare only once the link is known;
-    /// there the discipline raises the upper one.
+    /// Refuses a range that is written upside down; where one end is written and the other's
+    /// default lies beyond it, that end is the same. Thresholds of different units compare only
+    /// once the link is known; there the discipline raises the upper one.
     fn in_order(
         &mut self,
         cursor: &Cursor<'_>,

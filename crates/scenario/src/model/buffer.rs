@@ -110,8 +110,8 @@ impl std::fmt::Display for BufferLimit {
     }
 }
 
-/// The form of a link's buffer. Times and multiples of the bandwidth-delay product stand for nothing
-/// until rates and flows are known: the scenario resolves them.
+/// The form of a link's buffer. Times and multiples of the bandwidth-delay product stand for
+/// nothing until rates and flows are known: the scenario resolves them.
 pub(crate) struct Buffer;
 
 impl Form<BufferLimit> for Buffer {
@@ -132,7 +132,8 @@ impl Form<BufferLimit> for Buffer {
     }
 }
 
-/// The limit that `table` gives at a link of this rate, where one bandwidth-delay product is `bdp` bytes.
+/// The limit that `table` gives at a link of this rate, where one bandwidth-delay product is `bdp`
+/// bytes.
 pub(crate) fn resolve_buffer(
     table: &Cursor<'_>,
     rate: Rate,

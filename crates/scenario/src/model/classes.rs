@@ -68,7 +68,8 @@ const NAME_OF_CLASSES: &str = "classes";
 /// A discipline with its classes, of which all but `classes` have none.
 pub(crate) type Queue = (Algorithm, Vec<TrafficClass>);
 
-/// The form of `queue`: a discipline out of the registry, with a list of classes where it is `classes`.
+/// The form of `queue`: a discipline out of the registry, with a list of classes where it is
+/// `classes`.
 pub(crate) struct LinkQueue;
 
 impl LinkQueue {

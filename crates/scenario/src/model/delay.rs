@@ -117,8 +117,8 @@ mod tests {
         scenario.expect("a scenario").target().clone()
     }
 
-    /// The delay of a link is its shortest; what is more on average is that of a whole period, however long
-    /// the run, or of the run where nothing repeats.
+    /// The delay of a link is its shortest; what is more on average is that of a whole period,
+    /// however long the run, or of the run where nothing repeats.
     #[test]
     fn a_delay_is_the_shortest_and_what_is_more_is_of_a_period() {
         let steps = "steps = [[\"0s\", \"10ms\"], [\"1s\", \"30ms\"], [\"3s\", \"15ms\"]]";

@@ -1,7 +1,7 @@
 //! Laws: how a quantity varies, from a plain value to an empirical distribution. One grammar
-//! wherever a number of the scenario may vary. A new law is a variant here and its draw, its moments
-//! in `moments.rs`, its periods in `renewal.rs`, and its line of the grammar in `form.rs`; the
-//! compiler names what is missing.
+//! wherever a number of the scenario may vary. A new law is a variant here and its draw, its
+//! moments in `moments.rs`, its periods in `renewal.rs`, and its line of the grammar in `form.rs`;
+//! the compiler names what is missing.
 
 pub(crate) mod form;
 mod moments;

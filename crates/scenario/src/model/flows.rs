@@ -4,9 +4,9 @@ use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
 use crate::model::algorithm::{Algorithm, Registered};
-use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
+use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::stack::{Stack, StackKeys};
 use crate::model::workload::{AnyWorkload, Workload};
 use crate::text::cursor::Cursor;
@@ -22,22 +22,24 @@ keys! {
     pub struct FlowGroup {
         /// Name, unique in the scenario; without one `flows0`, `flows1`, ...
         name: String = String::new(), always(NAME);
-        /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1. The mean
-        /// where `count_law` says that replications draw it.
+        /// Number of flows; for a closed loop the number of users; for open-loop arrivals 1. The
+        /// mean where `count_law` says that replications draw it.
         count: u64 = 1, derived;
         /// Number of flows, or its distribution over replications. Users of a closed loop and
         /// servers of an incast have their own keys.
         count_law: FlowCount = FlowCount::Fixed(1), always(Flows, "count");
-        /// By how much delays that change exceed the shortest on the way there and back, on average, in
-        /// seconds: on top of `rtt`.
+        /// By how much delays that change exceed the shortest on the way there and back, on
+        /// average, in seconds: on top of `rtt`.
         extra_delay: f64 = 0.0, derived;
         /// Congestion control; unresponsive workloads ignore it.
         controller: Algorithm = Algorithm::new(forebay_congestion::default_description()),
             always(CONTROLLER, "cca");
         /// Two-way propagation delay without queueing; required unless the workload is
-        /// unresponsive. `{ common = DISTRIBUTION }` is one random value for all flows of a replication.
+        /// unresponsive. `{ common = DISTRIBUTION }` is one random value for all flows of a
+        /// replication.
         rtt: Distribution<Time> = Distribution::Value(Time::ZERO), always(RoundTrip);
-        /// Whether each replication draws one round-trip time for all flows, instead of one per flow.
+        /// Whether each replication draws one round-trip time for all flows, instead of one per
+        /// flow.
         common_rtt: bool = false, derived;
         /// Size of a full data packet, headers included.
         packet: Distribution<Bytes> = Distribution::Value(ETHERNET), always(PacketSize);
@@ -291,8 +293,8 @@ impl FlowGroup {
         matches!(self.workload, Workload::Persistent)
     }
 
-    /// Mean load offered by the arrivals of an open loop, headers included, in bits per second; none
-    /// for other groups.
+    /// Mean load offered by the arrivals of an open loop, headers included, in bits per second;
+    /// none for other groups.
     pub fn open_loop_rate(&self) -> Option<f64> {
         let Workload::OpenLoop { interarrival, size } = &self.workload else {
             return None;
@@ -346,7 +348,11 @@ impl Part<FlowGroup> for StackKeys {
 struct PacketSize;
 
 impl Form<Distribution<Bytes>> for PacketSize {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<Bytes>, ScenarioError> {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<Bytes>, ScenarioError> {
         let ethernet = Context {
             payload: ETHERNET,
             ..*context
@@ -377,7 +383,11 @@ impl Form<Distribution<Bytes>> for PacketSize {
 struct RoundTrip;
 
 impl Form<Distribution<Time>> for RoundTrip {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<Time>, ScenarioError> {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<Time>, ScenarioError> {
         let common = at.get("common");
         if common.is_some() {
             at.only(&["common"])?;

@@ -30,8 +30,8 @@ keys! {
     pub struct Link {
         /// Name, unique in the scenario; without one `link`, `link1`, ...
         name: String = String::new(), always(NAME);
-        /// Bits of IP packets per second, headers included; the average where it changes, and that of a
-        /// shaper where this is less.
+        /// Bits of IP packets per second, headers included; the average where it changes, and that
+        /// of a shaper where this is less.
         rate: Rate = Rate::from_bits_per_second(0), parts(RATE_KEY);
         /// How the rate changes, where it does.
         varying: Option<Varying> = None, derived;

@@ -18,8 +18,8 @@ impl Link {
         self.longest_delay() - self.delay
     }
 
-    /// By how much its delay exceeds the shortest on average over a period, or over a run that lasts until
-    /// `end` where it does not repeat; in seconds.
+    /// By how much its delay exceeds the shortest on average over a period, or over a run that
+    /// lasts until `end` where it does not repeat; in seconds.
     pub fn mean_extra_delay(&self, end: Time) -> f64 {
         self.delays.as_ref().map_or(0.0, |Delays { steps, .. }| {
             let mean = steps.mean(Time::ZERO, steps.repeat().unwrap_or(end));

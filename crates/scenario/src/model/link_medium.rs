@@ -12,8 +12,9 @@ use crate::text::cursor::Cursor;
 use crate::text::tree::ScenarioError;
 
 impl Link {
-    /// Lets the medium take its share of the rate, if there is a medium. Afterwards the rate of the link is the rate
-    /// that it carries, never idle, of packets with this mean and largest size in bytes.
+    /// Lets the medium take its share of the rate, if there is a medium. Afterwards the rate of the
+    /// link is the rate that it carries, never idle, of packets with this mean and largest size in
+    /// bytes.
     pub(crate) fn meet_medium(
         &mut self,
         table: &Cursor<'_>,

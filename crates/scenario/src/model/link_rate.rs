@@ -13,8 +13,8 @@ use crate::text::cursor::Cursor;
 use crate::text::tree::ScenarioError;
 
 impl Link {
-    /// Resolves how the rate changes, and averages it: over a period, or over the run where the rate does
-    /// not repeat.
+    /// Resolves how the rate changes, and averages it: over a period, or over the run where the
+    /// rate does not repeat.
     pub(crate) fn resolve_rate(
         &mut self,
         table: &Cursor<'_>,
@@ -79,7 +79,8 @@ impl Link {
         self.varying.is_some()
     }
 
-    /// Whether it is now below its average rate and now above: a rate that changes, unlike opportunities.
+    /// Whether it is now below its average rate and now above: a rate that changes, unlike
+    /// opportunities.
     pub fn has_phases(&self) -> bool {
         self.changes() && self.opportunities().is_none()
     }
@@ -90,8 +91,8 @@ impl Link {
         fall.map_or(self.has_phases(), |at| at.is_some_and(|at| at < run.end()))
     }
 
-    /// The rate as time goes on in a run that lasts until `end`, where it changes and is a rate: where it
-    /// is drawn, that of the replication of this seed at the link of this number.
+    /// The rate as time goes on in a run that lasts until `end`, where it changes and is a rate:
+    /// where it is drawn, that of the replication of this seed at the link of this number.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<Arc<RateSteps>> {
         if self.steps.is_some() {
             return self.steps.clone();
@@ -138,8 +139,8 @@ impl Link {
         self.rate_layer.framing().get() as u32 + header
     }
 
-    /// Bits per second that it has on average until `end`, where it changes and is at no instant above this
-    /// rate.
+    /// Bits per second that it has on average until `end`, where it changes and is at no instant
+    /// above this rate.
     pub(crate) fn smaller_rate(&self, most: Rate, end: Time) -> Option<f64> {
         let at_most = |rate: Rate| rate.min(most);
         let mean = |steps: &RateSteps| {
@@ -195,8 +196,9 @@ impl Link {
         (sends.min().unwrap_or_default(), self.highest_rate())
     }
 
-    /// Mean rate between two times, in bits per second; where it is drawn, that of all replications. In front
-    /// of a line that changes a shaper's rate is the mean where that is less than the line's.
+    /// Mean rate between two times, in bits per second; where it is drawn, that of all
+    /// replications. In front of a line that changes a shaper's rate is the mean where that is less
+    /// than the line's.
     pub fn mean_rate(&self, from: Time, to: Time) -> f64 {
         let line = self.mean_of_line(from, to);
         self.shaper.map_or(line, |shaper| {
@@ -217,8 +219,8 @@ impl Link {
         }
     }
 
-    /// The most that it carries in the long run between two times, in bits per second: where chance has a
-    /// part in that, its highest rate.
+    /// The most that it carries in the long run between two times, in bits per second: where chance
+    /// has a part in that, its highest rate.
     pub fn most_carried(&self, from: Time, to: Time) -> f64 {
         let drawn = matches!(self.varying, Some(Varying::Markov(_))) || self.outages.drawn();
         if drawn || self.phy.is_some() {
@@ -230,8 +232,8 @@ impl Link {
 }
 
 impl Link {
-    /// Lowers the rate to that of its shaper: `rate` is what it carries as time goes on, in a run that lasts
-    /// until `end` the average of the smaller one at each instant.
+    /// Lowers the rate to that of its shaper: `rate` is what it carries as time goes on, in a run
+    /// that lasts until `end` the average of the smaller one at each instant.
     pub(crate) fn shape(&mut self, table: &Cursor<'_>, end: Time) -> Result<(), ScenarioError> {
         let Some(shaper) = self.shaper else {
             return Ok(());
@@ -267,8 +269,8 @@ impl Link {
         Ok(())
     }
 
-    /// The rate at which each packet is sent: where a shaper empties the queue, that of the line behind
-    /// it.
+    /// The rate at which each packet is sent: where a shaper empties the queue, that of the line
+    /// behind it.
     pub fn line_rate(&self) -> Rate {
         self.line.unwrap_or(self.rate)
     }

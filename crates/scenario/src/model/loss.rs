@@ -15,8 +15,9 @@ keys! {
 }
 
 keys! {
-    /// A medium that is good or bad by turns (Gilbert 1960, Elliott 1963): behind each packet it may
-    /// change, as netem's `loss gemodel` has it (Linux 6.6, net/sched/sch_netem.c, `loss_gilb_ell`).
+    /// A medium that is good or bad by turns (Gilbert 1960, Elliott 1963): behind each packet it
+    /// may change, as netem's `loss gemodel` has it (Linux 6.6, net/sched/sch_netem.c,
+    /// `loss_gilb_ell`).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct GilbertElliott: const {
         /// Probability, after each packet, that a good medium becomes bad (netem: p).

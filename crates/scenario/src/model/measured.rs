@@ -3,7 +3,8 @@
 
 use forebay_units::Bytes;
 
-/// A measured distribution: points (bytes, share of the transfers that are at most so long), linear in between.
+/// A measured distribution: points (bytes, share of the transfers that are at most so long), linear
+/// in between.
 pub(crate) struct Measured {
     /// Name in scenario files.
     pub(crate) name: &'static str,

@@ -213,7 +213,8 @@ metrics! {
 }
 
 impl Metric {
-    /// Quantiles of the wait of accepted packets, each with the share of packets that wait no longer.
+    /// Quantiles of the wait of accepted packets, each with the share of packets that wait no
+    /// longer.
     pub const QUEUE_DELAY_QUANTILES: [(Self, f64); 4] = [
         (Self::QueueDelayP05, 0.05),
         (Self::QueueDelayP50, 0.5),
@@ -221,8 +222,8 @@ impl Metric {
         (Self::QueueDelayP99, 0.99),
     ];
 
-    /// Median and 99th percentile over time of how long the queue takes to drain, while the rate is below its
-    /// average and while it is not.
+    /// Median and 99th percentile over time of how long the queue takes to drain, while the rate is
+    /// below its average and while it is not.
     pub const DRAINS_BY_PHASE: [[Self; 2]; 2] = [
         [Self::QueueDelayP50Slow, Self::QueueDelayP99Slow],
         [Self::QueueDelayP50Fast, Self::QueueDelayP99Fast],
@@ -300,8 +301,8 @@ pub struct Goal {
     pub place: SourcePosition,
 }
 
-/// Where something was read, as messages say it: "link.toml:9: goal.utilization". Goals that say the
-/// same are equal wherever they stand.
+/// Where something was read, as messages say it: "link.toml:9: goal.utilization". Goals that say
+/// the same are equal wherever they stand.
 #[derive(Clone, Debug)]
 pub struct SourcePosition(pub String);
 

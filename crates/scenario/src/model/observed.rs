@@ -1,5 +1,6 @@
-//! The table `[observed]`: what `forebay observe` knows of keys that it leaves out because its input
-//! does not identify their values. A reader that misses such a key says the bound and how to find the value.
+//! The table `[observed]`: what `forebay observe` knows of keys that it leaves out because its
+//! input does not identify their values. A reader that misses such a key says the bound and how to
+//! find the value.
 
 use serde_json::{Value, json};
 
@@ -41,7 +42,8 @@ pub(crate) fn check(root: &Cursor<'_>) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// The same error; of a key that is missing and has a bound, with the bound and how to find the value.
+/// The same error; of a key that is missing and has a bound, with the bound and how to find the
+/// value.
 pub(crate) fn explain(root: &Cursor<'_>, error: ScenarioError) -> ScenarioError {
     explained(root, &error).unwrap_or(error)
 }

@@ -15,7 +15,8 @@ use crate::text::keys::{Context, Form, Section, keys};
 use crate::text::tree::ScenarioError;
 
 keys! {
-    /// When a link sends nothing: what is in transmission goes on, and what waits does so until the end.
+    /// When a link sends nothing: what is in transmission goes on, and what waits does so until the
+    /// end.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Outages {
         /// List of [beginning, duration] of each outage, in place of `between` and `lasting`.
@@ -108,7 +109,11 @@ impl Form<Outages> for OutagesForm {
             let found = "neither one nor the other";
             return Err(at.error_found(found, "either `times`, or `between` and `lasting`"));
         }
-        let above_zero = |distribution: &Option<Distribution<Time>>| distribution.as_ref().is_none_or(|distribution| distribution.mean() > 0.0);
+        let above_zero = |distribution: &Option<Distribution<Time>>| {
+            distribution
+                .as_ref()
+                .is_none_or(|distribution| distribution.mean() > 0.0)
+        };
         if !above_zero(&outages.between) || !above_zero(&outages.lasting) {
             return Err(at.error_found("a time of zero", "times above 0s on average"));
         }
@@ -184,8 +189,8 @@ impl Outages {
         }
     }
 
-    /// The beginning and the end of each until `end`, in the replication of this seed at the link of this
-    /// number: none begins before the one before has ended.
+    /// The beginning and the end of each until `end`, in the replication of this seed at the link
+    /// of this number: none begins before the one before has ended.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Vec<(Time, Time)> {
         let (Some(between), Some(lasting)) = (&self.between, &self.lasting) else {
             let ends = self.times.iter();
@@ -292,8 +297,8 @@ mod tests {
         }
     }
 
-    /// A renewal process: one after the other, as long and as far apart on average as their laws say, and so
-    /// as often, and as much of the time (the renewal reward theorem).
+    /// A renewal process: one after the other, as long and as far apart on average as their laws
+    /// say, and so as often, and as much of the time (the renewal reward theorem).
     #[test]
     fn drawn_outages_follow_one_another_as_their_laws_say() {
         let text = "{ between = { exponential = \"2s\" }, lasting = { uniform = [\"500ms\", \"1500ms\"] } }";
@@ -310,8 +315,8 @@ mod tests {
             free = over;
         }
         let count = times.len() as f64;
-        // Standard errors of a mean are 2 and 0.29 over the root of the count, that of the count itself a
-        // cycle's coefficient of variation, 2.02 / 3, times its root.
+        // Standard errors of a mean are 2 and 0.29 over the root of the count, that of the count
+        // itself a cycle's coefficient of variation, 2.02 / 3, times its root.
         assert!((up / count - 2.0).abs() < 4.0 * 2.0 / count.sqrt());
         assert!((down / count - 1.0).abs() < 4.0 * 0.29 / count.sqrt());
         let expected = drawn.count(end);

@@ -13,8 +13,8 @@ use crate::text::keys::{Context, Form, keys};
 use crate::text::tree::ScenarioError;
 
 keys! {
-    /// A policer in front of a queue: token buckets that color packets and drop the red ones. With a
-    /// rate and a burst alone, a packet is green or red; with `excess_burst` it is RFC 2697's
+    /// A policer in front of a queue: token buckets that color packets and drop the red ones. With
+    /// a rate and a burst alone, a packet is green or red; with `excess_burst` it is RFC 2697's
     /// single-rate three-color marker, with `peak` and `peak_burst` RFC 2698's two-rate one, both
     /// color-blind.
     #[derive(Clone, Copy, Debug, PartialEq)]

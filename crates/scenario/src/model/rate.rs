@@ -372,7 +372,8 @@ mod tests {
         }
     }
 
-    /// The average over a period, or over the run, is the integral of the rate over its time, by hand.
+    /// The average over a period, or over the run, is the integral of the rate over its time, by
+    /// hand.
     #[test]
     fn the_average_is_that_of_a_period_or_of_the_run() {
         let steps = "steps = [[\"0s\", \"50Mbps\"], [\"10s\", \"5Mbps\"]]";
@@ -401,7 +402,8 @@ mod tests {
         assert!(with_rate("\"5Mbps\"").unwrap().averages().is_empty());
     }
 
-    /// Opportunities as they are or as a rate, and states that are drawn, are written as they were read.
+    /// Opportunities as they are or as a rate, and states that are drawn, are written as they were
+    /// read.
     #[test]
     fn what_is_no_steps_reads_back() {
         let markov = "{ markov = [{ rate = \"50Mbps\", mean_time = \"2s\" }, { rate = \"5Mbps\", mean_time = \"1s\" }] }";

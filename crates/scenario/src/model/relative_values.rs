@@ -1,5 +1,5 @@
-//! Values that depend on others: buffers in time or BDP, offered loads, and sizes in packets. They follow later changes
-//! of the rate, the round trips and the packets.
+//! Values that depend on others: buffers in time or BDP, offered loads, and sizes in packets. They
+//! follow later changes of the rate, the round trips and the packets.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ pub(crate) struct BufferLocation {
 pub(crate) struct RelativeValues {
     /// Buffers in time or BDP.
     buffers: Vec<(BufferLocation, BufferSize)>,
-    /// Workloads that are tables, by the number of their group: a load follows the rate of the link, and a size in
-    /// packets the packets of the group.
+    /// Workloads that are tables, by the number of their group: a load follows the rate of the
+    /// link, and a size in packets the packets of the group.
     workloads: Vec<(usize, Arc<Value>)>,
 }
 

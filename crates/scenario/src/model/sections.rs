@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use crate::model::flows::FlowGroup;
 use crate::model::distribution::form::distributions;
+use crate::model::flows::FlowGroup;
 use crate::model::link::{Link, Memory};
 use crate::model::metric::Metric;
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::keys::Section;
 
-/// The tables of scenario files with their keys, and the distributions, as the section `distribution`. The keys within
-/// a key's values are its [`KeyText::keys`]: the way to `flows.workload.closed_loop.users` goes
-/// through four of these.
+/// The tables of scenario files with their keys, and the distributions, as the section
+/// `distribution`. The keys within a key's values are its [`KeyText::keys`]: the way to
+/// `flows.workload.closed_loop.users` goes through four of these.
 pub fn sections() -> Vec<KeyText> {
     let section = |name: &str, meaning: &str, keys: Vec<KeyText>| {
         let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();

@@ -45,7 +45,8 @@ keys! {
         clock: Time = Time::ZERO, always(UP_TO_A_SECOND);
         /// Arithmetic of the retransmission timeout: real numbers, or whole ticks of `clock`.
         rto_arithmetic: RtoArithmetic = RtoArithmetic::Real, key(Words);
-        /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or acknowledgments.
+        /// Unit of the window's growth outside of fast recovery: packets acknowledged (RFC 3465) or
+        /// acknowledgments.
         ack_counting: AckCounting = AckCounting::Packets, key(Words);
         /// Acknowledgments of the receiver.
         delayed_ack: DelayedAck = DelayedAck::without_keys(), always(Table);
@@ -65,8 +66,8 @@ keys! {
         /// Whether packets are spread over the round trip although the congestion control does not
         /// require it.
         pacing: bool = false, always(Switch);
-        /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux does;
-        /// for recovery `rack`.
+        /// Whether segmentation offload gathers packets into bursts of a millisecond, as Linux
+        /// does; for recovery `rack`.
         offload: bool = false, always(Switch);
         /// Whether a burst continues after the end of a buffer of 64 KiB (Linux 6.10:
         /// tcp_grow_skb); older versions end it there.
@@ -138,9 +139,9 @@ impl DelayedAck {
 /// The time that hosts take before they deal with what arrives, drawn uniformly each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processing {
-    /// It varies by the time of one packet on the slowest link of the path, and its mean is part of the round trip.
-    /// Floyd and Jacobson 1992 (section 3.2) add that much to a simulation, so that no flow loses all packets because of
-    /// its phase.
+    /// It varies by the time of one packet on the slowest link of the path, and its mean is part of
+    /// the round trip. Floyd and Jacobson 1992 (section 3.2) add that much to a simulation, so that
+    /// no flow loses all packets because of its phase.
     Packet,
     /// A time from zero up to this, beyond the round trip and beyond [`Processing::Packet`].
     /// Packets that arrive meanwhile are processed at the same moment. Zero is exact, without
@@ -259,7 +260,8 @@ words! {
 }
 
 words! {
-    /// When the first two duplicate acknowledgments let a packet each go beyond the window (RFC 3042).
+    /// When the first two duplicate acknowledgments let a packet each go beyond the window (RFC
+    /// 3042).
     pub enum LimitedTransmit {
         /// While no loss is being repaired.
         Open = "open",
@@ -344,8 +346,9 @@ impl Stack {
     }
 
     /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets
-    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged. The processing time of
-    /// the hosts varies by that of a packet, as that of a real host does ([`Processing::Packet`]).
+    /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged.
+    /// The processing time of the hosts varies by that of a packet, as that of a real host does
+    /// ([`Processing::Packet`]).
     pub const RFC: Self = Self::without_keys();
 
     /// ns-2.35's one-way TCP agents: impatient NewReno, two packets initially, minimum RTO 0.2 s on
@@ -405,7 +408,8 @@ words! {
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",
-        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgments, offload, F-RTO.
+        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgments, offload,
+        /// F-RTO.
         Linux = "linux",
     }
 }
@@ -413,10 +417,11 @@ words! {
 impl Preset {
     /// The choices of a group with this controller.
     ///
-    /// RFC 6675 does not detect the loss of a retransmission, so that a controller that keeps its rate at
-    /// losses waits for a timeout at each. Preset `rfc` gives such controllers the detection of their
-    /// implementations: Linux has RACK alone for connections with SACK (`tcp_recovery` of ip-sysctl.rst).
-    /// draft-ietf-ccwg-bbr names RACK and the detection of QUIC and demands neither.
+    /// RFC 6675 does not detect the loss of a retransmission, so that a controller that keeps its
+    /// rate at losses waits for a timeout at each. Preset `rfc` gives such controllers the
+    /// detection of their implementations: Linux has RACK alone for connections with SACK
+    /// (`tcp_recovery` of ip-sysctl.rst). draft-ietf-ccwg-bbr names RACK and the detection of QUIC
+    /// and demands neither.
     pub(crate) fn stack(self, controller: &Algorithm) -> Stack {
         match self {
             Self::Rfc if controller.detects_losses_by_time() => Stack {

@@ -16,8 +16,8 @@ pub(crate) fn largest_packet(number: usize, flows: &[FlowGroup]) -> Bytes {
     Bytes::new(packets.max().unwrap_or(0))
 }
 
-/// Refuses token buckets of link number `number`, which its table gives, that never hold tokens for the
-/// largest packet of the flows that cross it: such packets would never pass.
+/// Refuses token buckets of link number `number`, which its table gives, that never hold tokens for
+/// the largest packet of the flows that cross it: such packets would never pass.
 pub(crate) fn check_buckets(
     link: &Link,
     table: &Cursor<'_>,

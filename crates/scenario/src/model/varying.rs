@@ -53,8 +53,8 @@ const SOME_TIME: Within<Time> = Within {
 /// The most changes of a rate that are drawn for one run, on average.
 pub(crate) const MOST_CHANGES: f64 = 1e6;
 
-/// A rate that is a Markov chain in continuous time: each state lasts for an exponential time, and then
-/// comes any of the others, all as likely.
+/// A rate that is a Markov chain in continuous time: each state lasts for an exponential time, and
+/// then comes any of the others, all as likely.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Markov {
     /// Two at least.
@@ -106,8 +106,8 @@ impl Markov {
         self.states.len() as f64 / time
     }
 
-    /// The rate as time goes on, until `end` at least, that the replication of this seed draws for the link
-    /// of this number.
+    /// The rate as time goes on, until `end` at least, that the replication of this seed draws for
+    /// the link of this number.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Option<RateSteps> {
         let mut draws = Stream::new(seed, number as u64, Purpose::LinkRate);
         RateSteps::new(&self.draw(&mut draws, end), None).ok()
@@ -175,8 +175,9 @@ mod tests {
         RateSteps::new(&chain.draw(&mut draws, end), None).unwrap()
     }
 
-    /// A continuous-time chain whose jumps are uniform stays in each state for a share of the time that
-    /// its mean time is of their sum; and each stay lasts as long on average, whatever its variance.
+    /// A continuous-time chain whose jumps are uniform stays in each state for a share of the time
+    /// that its mean time is of their sum; and each stay lasts as long on average, whatever its
+    /// variance.
     #[test]
     fn a_chain_is_in_each_state_for_its_share_of_time() {
         let chain = chain(&[(1_000_000, 300), (5_000_000, 100), (0, 50)]);
@@ -245,7 +246,8 @@ mod tests {
         );
     }
 
-    /// A run measures 20 s after 5 s of warm-up. A fall at its first instant counts, and one at 25 s does not.
+    /// A run measures 20 s after 5 s of warm-up. A fall at its first instant counts, and one at 25
+    /// s does not.
     #[test]
     fn a_rate_falls_in_the_measured_time() {
         let of = |link: &str| {

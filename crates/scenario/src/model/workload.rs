@@ -8,9 +8,9 @@
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
-use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
+use crate::model::flow_count::{FlowCount, Flows};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Any, Number, Within};
 use crate::text::grammar::{Grammar, KeyText};
@@ -19,8 +19,8 @@ use crate::text::keys::{Context, Form, Key, Presence, keys};
 use crate::text::tree::ScenarioError;
 
 /// Declares [`Workload`]: each kind by its name in scenario files, and each of its fields as in
-/// [`keys!`](crate::text::keys::keys); `read_by(READER)` instead of a form is for a field that several
-/// keys give: a type with functions `names`, `read`, `write` and `texts`.
+/// [`keys!`](crate::text::keys::keys); `read_by(READER)` instead of a form is for a field that
+/// several keys give: a type with functions `names`, `read`, `write` and `texts`.
 macro_rules! workloads {
     (
         $(#[$attribute:meta])*
@@ -469,8 +469,8 @@ impl Workload {
         )
     }
 
-    /// The key of a period of infinite mean, where there is one: no instant lies at random in it, and
-    /// there is no steady state.
+    /// The key of a period of infinite mean, where there is one: no instant lies at random in it,
+    /// and there is no steady state.
     pub(crate) fn endless_period(&self) -> Option<&'static str> {
         let endless = |distribution: &Distribution<Time>| distribution.mean().is_infinite();
         match self {

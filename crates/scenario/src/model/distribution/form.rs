@@ -218,10 +218,13 @@ fn texts<T: Quantity>(list: &[T]) -> Value {
 
 /// The description of each law, for the manual and `explain`.
 pub(crate) fn distributions() -> Vec<KeyText> {
-    let texts = Distribution::<Bytes>::KINDS.iter().chain(Distribution::PLAIN).map(|kind| {
-        let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
-        KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
-    });
+    let texts = Distribution::<Bytes>::KINDS
+        .iter()
+        .chain(Distribution::PLAIN)
+        .map(|kind| {
+            let allowed = format!("{{ {} = {} }}", kind.name, kind.argument);
+            KeyText::of(kind.name, kind.meaning, Grammar::new(Value::Null, allowed))
+        });
     texts.collect()
 }
 
@@ -243,7 +246,11 @@ pub(crate) fn schema() -> Value {
 pub(crate) struct EachFlow;
 
 impl<T: Quantity> Form<Distribution<T>> for EachFlow {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<T>, ScenarioError> {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<T>, ScenarioError> {
         Distribution::read(at, context.payload)
     }
 
@@ -261,7 +268,11 @@ impl<T: Quantity> Form<Distribution<T>> for EachFlow {
 pub(crate) struct Drawn;
 
 impl<T: Quantity> Form<Distribution<T>> for Drawn {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<Distribution<T>, ScenarioError> {
+    fn read(
+        &self,
+        at: &Cursor<'_>,
+        context: &Context<'_>,
+    ) -> Result<Distribution<T>, ScenarioError> {
         let distribution = Distribution::read(at, context.payload)?;
         distribution.check_anonymous(at)?;
         Ok(distribution)
@@ -321,7 +332,10 @@ fn range<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<(T, T), Scen
     }
 }
 
-fn read_pareto<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
+fn read_pareto<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "minimum", "mean", "maximum"])?;
     let shape = cursor.require("shape", "1.5")?.number_in(0.05, 100.0)?;
     let minimum = match (cursor.get("minimum"), cursor.get("mean")) {
@@ -361,7 +375,10 @@ fn read_lognormal<T: Quantity>(
     Ok(Distribution::Lognormal { median, sigma })
 }
 
-fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
+fn read_weibull<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     cursor.only(&["shape", "scale", "mean"])?;
     let shape = cursor.require("shape", "0.7")?.number_in(0.1, 100.0)?;
     let scale = match (cursor.get("scale"), cursor.get("mean")) {
@@ -378,7 +395,10 @@ fn read_weibull<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distr
     Ok(Distribution::Weibull { shape, scale })
 }
 
-fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
+fn read_mixture<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     let items = cursor.items().filter(|items| !items.is_empty());
     let items = items.ok_or_else(|| cursor.error("a list of { weight = w, ..distribution }"))?;
     let mut parts = Vec::with_capacity(items.len());
@@ -403,7 +423,10 @@ fn read_mixture<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distr
     Ok(Distribution::Mixture(parts))
 }
 
-fn read_cdf<T: Quantity>(cursor: &Cursor<'_>, packet: Bytes) -> Result<Distribution<T>, ScenarioError> {
+fn read_cdf<T: Quantity>(
+    cursor: &Cursor<'_>,
+    packet: Bytes,
+) -> Result<Distribution<T>, ScenarioError> {
     let allowed =
         "a list of at least two [value, probability], both rising, ending at probability 1";
     let items = cursor.items().filter(|items| items.len() >= 2);

@@ -153,7 +153,8 @@ impl<T: Quantity> Distribution<T> {
                 self.mean() / unit + 0.5
             }
             Self::Weibull { .. } => {
-                // A few points are not enough for the mean of a heavy tail, but for what rounding adds.
+                // A few points are not enough for the mean of a heavy tail, but for what rounding
+                // adds.
                 let points = self.representatives(1);
                 let rounding = points.iter().map(|x| (x / unit).ceil() - x / unit);
                 self.mean() / unit + rounding.sum::<f64>() / points.len() as f64
@@ -315,7 +316,8 @@ mod tests {
         Time::from_millis(ms)
     }
 
-    /// A law of every kind, and of each of its forms; tails short enough for a thousand points to stand for them.
+    /// A law of every kind, and of each of its forms; tails short enough for a thousand points to
+    /// stand for them.
     fn all() -> Vec<Distribution<Time>> {
         let (ten, forty) = (millis(10), millis(40));
         let parts = vec![
@@ -479,8 +481,8 @@ mod tests {
         }
     }
 
-    /// Draws have the mean of the law, within four standard errors, lie between its ends, and are on either
-    /// side of its median equally often.
+    /// Draws have the mean of the law, within four standard errors, lie between its ends, and are
+    /// on either side of its median equally often.
     #[test]
     fn draws_follow_their_law() {
         const DRAWS: u64 = 24_000;

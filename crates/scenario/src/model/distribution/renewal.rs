@@ -136,8 +136,8 @@ fn found_of_pareto(shape: f64, (minimum, maximum): (f64, Option<f64>), u: f64) -
     minimum * libm::exp(-libm::log1p(u * far) / tail)
 }
 
-/// Gamma with this shape, 1 or more, and scale 1 (Marsaglia and Tsang, A simple method for generating
-/// gamma variables, 2000).
+/// Gamma with this shape, 1 or more, and scale 1 (Marsaglia and Tsang, A simple method for
+/// generating gamma variables, 2000).
 fn gamma(shape: f64, stream: &mut Stream) -> f64 {
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();

@@ -1,9 +1,9 @@
-//! A cellular link as a medium: blocks in slots, each repeated until it has arrived, and packets that
-//! are handed on in their order.
+//! A cellular link as a medium: blocks in slots, each repeated until it has arrived, and packets
+//! that are handed on in their order.
 //!
-//! Blocks are those of LTE (3GPP TS 36.213 and 36.321, a subframe each) and NR (TS 38.214 and 38.321);
-//! packets are cut and put together, and wait for those before them, as in RLC's acknowledged mode
-//! (TS 36.322 section 5.1.3).
+//! Blocks are those of LTE (3GPP TS 36.213 and 36.321, a subframe each) and NR (TS 38.214 and
+//! 38.321); packets are cut and put together, and wait for those before them, as in RLC's
+//! acknowledged mode (TS 36.322 section 5.1.3).
 
 use forebay_units::{Bytes, Rate, Time, Work};
 
@@ -45,8 +45,8 @@ const BLOCK_ERROR: Share = Share {
 pub(crate) const LEAST_BLOCK: Bytes = Bytes::new(8);
 
 impl Cellular {
-    /// The part of the slots whose blocks arrive: each block takes one slot and, with the same probability
-    /// every time, one more.
+    /// The part of the slots whose blocks arrive: each block takes one slot and, with the same
+    /// probability every time, one more.
     ///
     /// ```
     /// use forebay_scenario::{Format, Medium, Scenario};

@@ -1,7 +1,7 @@
 //! The upstream of a cable modem as a medium: what waits is asked for, and sent when it is granted.
 //!
-//! CableLabs, "DOCSIS 3.1 MAC and Upper Layer Protocols Interface Specification" (CM-SP-MULPIv3.1), section
-//! 7.2; White, "Active Queue Management in DOCSIS 3.x Cable Modems", CableLabs 2014.
+//! CableLabs, "DOCSIS 3.1 MAC and Upper Layer Protocols Interface Specification" (CM-SP-MULPIv3.1),
+//! section 7.2; White, "Active Queue Management in DOCSIS 3.x Cable Modems", CableLabs 2014.
 
 use forebay_units::Time;
 

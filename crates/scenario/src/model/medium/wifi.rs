@@ -1,9 +1,9 @@
 //! Wi-Fi as a medium: aggregates of frames after a contention, and others that contend, too.
 //!
-//! Times and lengths are those of IEEE 802.11-2016 for OFDM at 5 GHz (HT, clause 19; VHT, clause 21);
-//! contention is that of Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination
-//! function", IEEE JSAC 18(3), 2000: in each slot every attempt collides with the same probability,
-//! however often it has before.
+//! Times and lengths are those of IEEE 802.11-2016 for OFDM at 5 GHz (HT, clause 19; VHT, clause
+//! 21); contention is that of Bianchi, "Performance analysis of the IEEE 802.11 distributed
+//! coordination function", IEEE JSAC 18(3), 2000: in each slot every attempt collides with the same
+//! probability, however often it has before.
 
 use forebay_units::{Bytes, Rate, Time};
 
@@ -225,8 +225,8 @@ impl Contention {
         idle + self.collision * self.mean_busy(Time::ZERO)
     }
 
-    /// Mean seconds from the end of one acknowledgment to the end of the next, for aggregates of this
-    /// time on the air.
+    /// Mean seconds from the end of one acknowledgment to the end of the next, for aggregates of
+    /// this time on the air.
     pub fn turn(&self, own: Time) -> f64 {
         let collisions = self.collision / (1.0 - self.collision);
         let backoffs = self.wifi.slots(self.collision, 0.0) * self.slot();
@@ -242,7 +242,8 @@ mod tests {
     use super::*;
     use crate::text::keys::Section;
 
-    /// VHT at 80 MHz with one stream, MCS 9 and a guard interval of 800 ns: 1560 data bits in a symbol.
+    /// VHT at 80 MHz with one stream, MCS 9 and a guard interval of 800 ns: 1560 data bits in a
+    /// symbol.
     const VHT: Rate = Rate::from_bits_per_second(390_000_000);
 
     fn among(stations: u64) -> Wifi {
@@ -252,9 +253,10 @@ mod tests {
         }
     }
 
-    /// A packet of 1500 B is a frame of 1560 B: 12480 bits and 22 more are nine symbols of 1560 bits. Alone,
-    /// it waits for AIFS (43 us) and 7.5 slots of 9 us, then takes 40 us of preamble, 36 us of data, 16 us
-    /// of SIFS and 32 us of acknowledgment. Sixty-four of them take 99840 B: 798742 bits, 513 symbols.
+    /// A packet of 1500 B is a frame of 1560 B: 12480 bits and 22 more are nine symbols of 1560
+    /// bits. Alone, it waits for AIFS (43 us) and 7.5 slots of 9 us, then takes 40 us of preamble,
+    /// 36 us of data, 16 us of SIFS and 32 us of acknowledgment. Sixty-four of them take 99840 B:
+    /// 798742 bits, 513 symbols.
     #[test]
     fn one_station_sends_what_the_standard_says() {
         let single = Wifi {
@@ -271,8 +273,8 @@ mod tests {
         assert!(all > 6.5 * one, "{all} {one}");
     }
 
-    /// At 6.5 Mb/s (26 bits a symbol) an aggregate of three takes 1441 symbols, 5.804 ms; of two 3.88 ms. In
-    /// 802.11n 65,535 B are 42 frames.
+    /// At 6.5 Mb/s (26 bits a symbol) an aggregate of three takes 1441 symbols, 5.804 ms; of two
+    /// 3.88 ms. In 802.11n 65,535 B are 42 frames.
     #[test]
     fn an_aggregate_ends_where_its_time_or_its_bytes_do() {
         let slow = Rate::from_bits_per_second(6_500_000);
@@ -290,8 +292,9 @@ mod tests {
         assert_eq!(n.most(65_535, VHT), 1);
     }
 
-    /// As in Bianchi's table 1 (FHSS at 1 Mb/s): windows of 32 slots that double five times; collisions and
-    /// successes last 8713 us and 8982 us in basic access, slots 50 us, payloads 8184 us.
+    /// As in Bianchi's table 1 (FHSS at 1 Mb/s): windows of 32 slots that double five times;
+    /// collisions and successes last 8713 us and 8982 us in basic access, slots 50 us, payloads
+    /// 8184 us.
     fn bianchi(stations: u64) -> (Wifi, impl Fn(f64) -> f64) {
         let wifi = Wifi {
             cw_min: 31,
@@ -307,8 +310,8 @@ mod tests {
         (wifi, throughput)
     }
 
-    /// Stations, each with a window and a counter of its own: the share of attempts that collide, and of
-    /// time in which a payload is sent.
+    /// Stations, each with a window and a counter of its own: the share of attempts that collide,
+    /// and of time in which a payload is sent.
     fn played(wifi: &Wifi, stations: usize, slots: u64) -> (f64, f64) {
         let mut draws = Stream::new(Seed::default(), 1, Purpose::Medium);
         let mut counters: Vec<(u32, u64)> = Vec::new();
@@ -336,8 +339,8 @@ mod tests {
         (collisions / attempts, sent / time)
     }
 
-    /// Stations that are played one by one collide and send as the fixed point says, within what Bianchi
-    /// found of his simulations; the more there are, the less gets through.
+    /// Stations that are played one by one collide and send as the fixed point says, within what
+    /// Bianchi found of his simulations; the more there are, the less gets through.
     #[test]
     fn collisions_are_those_of_stations_with_windows_of_their_own() {
         let mut before = 0.9;

@@ -1,5 +1,5 @@
-//! The buffers of a scenario by their keys, a link's or a class's: how large each is, and the scenario
-//! with another.
+//! The buffers of a scenario by their keys, a link's or a class's: how large each is, and the
+//! scenario with another.
 
 use forebay_units::Bytes;
 use serde_json::{Map, Value};
@@ -14,8 +14,8 @@ use crate::text::naming::Unknown;
 use crate::text::tree::{ScenarioError, Source, ValueError};
 
 impl Scenario {
-    /// The keys of all buffers, the target link's first, as overrides name them. A link's own is left
-    /// out where each of its classes has another, and nothing waits in it.
+    /// The keys of all buffers, the target link's first, as overrides name them. A link's own is
+    /// left out where each of its classes has another, and nothing waits in it.
     ///
     /// ```
     /// use forebay_scenario::{Format, Scenario};
@@ -95,8 +95,8 @@ impl Scenario {
         self.report_of(self.at_target())
     }
 
-    /// Mean packet size in bytes at the target link: of the responsive persistent flows, else of the
-    /// responsive, else of all.
+    /// Mean packet size in bytes at the target link: of the responsive persistent flows, else of
+    /// the responsive, else of all.
     pub fn packet_bytes(&self) -> f64 {
         self.packet_bytes_at(self.at_target())
     }
@@ -107,8 +107,8 @@ impl Scenario {
         self.packet_bytes_at(BufferLocation { link, class })
     }
 
-    /// The canonical JSON, but with buffers in time or BDP and offered loads as given: changes of a scenario that is read from it have
-    /// the same result as changes of this one.
+    /// The canonical JSON, but with buffers in time or BDP and offered loads as given: changes of a
+    /// scenario that is read from it have the same result as changes of this one.
     pub fn portable_json(&self) -> String {
         Value::from(self.portable()).to_string()
     }
@@ -238,7 +238,8 @@ pub(super) fn carried_packets(link: usize, flows: &[FlowGroup]) -> (f64, f64) {
     (mean, sizes.fold(least, f64::max).clamp(mean, 65_535.0))
 }
 
-/// Mean packet size in bytes: of the responsive persistent flows, else of the responsive, else of all.
+/// Mean packet size in bytes: of the responsive persistent flows, else of the responsive, else of
+/// all.
 fn mean_packet_bytes<'a>(groups: &(impl Iterator<Item = &'a FlowGroup> + Clone)) -> Option<f64> {
     let mean = |keep: &dyn Fn(&FlowGroup) -> bool| -> Option<f64> {
         let kept = groups.clone().filter(|group| keep(group));

@@ -1,5 +1,5 @@
-//! A resolved scenario with the preset of each group's stack named again: another preset or controller then
-//! changes all that the first one had set, as it would in the file.
+//! A resolved scenario with the preset of each group's stack named again: another preset or
+//! controller then changes all that the first one had set, as it would in the file.
 
 use forebay_units::parameter::ParameterKind;
 use serde_json::{Map, Value};
@@ -12,8 +12,8 @@ use crate::text::keys::{Context, Section};
 use crate::text::tree::Format;
 
 impl Scenario {
-    /// The resolved scenario as JSON that reads back as an equal one, where keys of a stack stand beside the preset
-    /// that leaves the fewest of them to be said.
+    /// The resolved scenario as JSON that reads back as an equal one, where keys of a stack stand
+    /// beside the preset that leaves the fewest of them to be said.
     pub(super) fn json_with_presets(&self) -> String {
         let mut whole = self.portable();
         let Some(Value::Array(groups)) = whole.get("flows").cloned() else {
@@ -62,7 +62,8 @@ const PRESETS: [(&str, Preset); 3] = [
     ("rfc", Preset::Rfc),
 ];
 
-/// A group of TCP in the words of each preset, the one with the fewest keys first; none of other groups.
+/// A group of TCP in the words of each preset, the one with the fewest keys first; none of other
+/// groups.
 fn briefest_first(group: &FlowGroup, shown: &Value) -> Vec<Value> {
     let Some(table) = shown.as_object().filter(|it| it.contains_key("recovery")) else {
         return Vec::new();
