@@ -22,7 +22,7 @@ interface Props {
   module: WebAssembly.Module;
   scenarios: readonly { name: string; text: string }[];
   /** Error of the link that led to the page. */
-  complaint: string | null;
+  linkError: string | null;
   /** Id of the experiment that the link names. */
   experiment: string;
   /** Whether the notebook around the page is dark; null outside of a notebook. */
@@ -40,7 +40,7 @@ const PACES: readonly (readonly [string, string, Pace])[] = [
 type Theme = "auto" | "light" | "dark";
 
 export function App(props: Props): preact.JSX.Element {
-  const { model, start, module, scenarios, complaint, isHostDark } = props;
+  const { model, start, module, scenarios, linkError, isHostDark } = props;
   useModel(model);
   const [theme, setTheme] = useState<Theme>("auto");
   const [open, setOpen] = useState(props.experiment);
@@ -94,9 +94,9 @@ export function App(props: Props): preact.JSX.Element {
           </select>
         </label>
       </header>
-      {(complaint ?? wrong) && (
+      {(linkError ?? wrong) && (
         <p class="wrong banner" role="alert">
-          {wrong ?? complaint}
+          {wrong ?? linkError}
         </p>
       )}
       <Experiments

@@ -19,7 +19,7 @@ import type { Model } from "./model.ts";
 import { Choice, Steps } from "./steps.tsx";
 
 /** Largest number of groups with controls. */
-const MOST_GROUPS = 12;
+const MAX_GROUPS = 12;
 /** Rates of the slider, in bit/s. */
 const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 10_000].map((megabits) => megabits * 1e6);
 /** Round-trip times of the slider, in seconds. */
@@ -69,14 +69,14 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         />
       </fieldset>
       {groups
-        .slice(0, MOST_GROUPS)
+        .slice(0, MAX_GROUPS)
         .map(
           (group) =>
             group !== load && (
               <Group model={model} values={values} group={group} isOff={isOff} key={group.key} />
             ),
         )}
-      {groups.length > MOST_GROUPS && <p>{groups.length - MOST_GROUPS} more groups are only in the text.</p>}
+      {groups.length > MAX_GROUPS && <p>{groups.length - MAX_GROUPS} more groups are only in the text.</p>}
       <fieldset disabled={isOff}>
         <legend>{load?.name ?? "background"}</legend>
         <Load model={model} values={values} group={load} />

@@ -4,11 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Model } from "./model.ts";
 
 /** Largest number of numbered lines. */
-const MOST_LINES = 20_000;
+const MAX_LINES = 20_000;
 
 /** Line numbers, one per line. */
 function numbers(first: number, end: number): string {
-  const last = Math.min(end, MOST_LINES);
+  const last = Math.min(end, MAX_LINES);
   return Array.from({ length: Math.max(0, last - first) }, (_, at) => `${first + at}\n`).join("");
 }
 

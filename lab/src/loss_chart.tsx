@@ -12,7 +12,7 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [48, WIDTH - 10, 26, HEIGHT - 26];
 /** Number of round trips that are shown before the signal. */
 const BEFORE_ROUNDS = 5;
 /** Largest number of points of the line: the resolution of the chart. */
-const MOST_POINTS = 1200;
+const MAX_POINTS = 1200;
 
 interface Props {
   signal: Signal;
@@ -126,9 +126,9 @@ function visibleStates(states: readonly SenderState[], from: number, to: number)
   const later = states.findIndex(({ timeS }) => timeS > from);
   const begin = (later < 0 ? states.length : later) - 1;
   const visible = states.slice(Math.max(0, begin)).filter(({ timeS }) => timeS <= to);
-  if (visible.length <= MOST_POINTS) return visible;
+  if (visible.length <= MAX_POINTS) return visible;
   // The lowest and the highest of neighboring points remain, so no decrease is lost.
-  const each = Math.ceil((2 * visible.length) / MOST_POINTS);
+  const each = Math.ceil((2 * visible.length) / MAX_POINTS);
   const thinned: SenderState[] = [];
   for (let at = 0; at < visible.length; at += each) {
     const group = visible.slice(at, at + each).sort((one, other) => one.cwndPackets - other.cwndPackets);

@@ -5,7 +5,7 @@ import { type Refusal, RefusedError } from "./engine/instance.ts";
 import type { Signal, StateHistory, StateHistoryRequest } from "./engine/replay.ts";
 
 /** Time limit of a replay, in seconds. */
-const MOST_S = 60;
+const TIME_LIMIT_S = 60;
 
 /** State of a replay: the history when it is complete, or the reason of a refusal. */
 export interface ReplayResult {
@@ -42,7 +42,7 @@ export class LossReplay {
     };
     report(null, null);
     try {
-      const engineRequest = { do: "state_history", text, history: request, most_s: MOST_S };
+      const engineRequest = { do: "state_history", text, history: request, most_s: TIME_LIMIT_S };
       report(await this.#client.ask<StateHistory>(engineRequest), null);
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;

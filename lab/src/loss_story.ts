@@ -8,13 +8,13 @@ import { ARRIVAL, DROP, OPEN, RECOVERY, type SenderState } from "./engine/figure
 import type { Signal, StateHistory } from "./engine/replay.ts";
 
 /** Way in which a sender detected a loss or mark. */
-export type Detection =
+export type DetectionMethod =
   /** Acknowledgments of later packets started fast recovery. */
   | "recovery"
   /** The retransmission timer expired. */
   | "timeout"
   /** The sender was recovering from an earlier loss and retransmitted this packet as well. */
-  | "repair"
+  | "same_recovery"
   /** The acknowledgment of the packet echoed the mark. */
   | "echo";
 
@@ -23,8 +23,8 @@ export interface Story {
   windowPackets: number;
   rttS: number;
   /** Whether the sender was recovering from an earlier loss at the signal. */
-  wasRepairing: boolean;
-  detection: { timeS: number; how: Detection; sndUna: number } | null;
+  wasInRecovery: boolean;
+  detection: { timeS: number; method: DetectionMethod; sndUna: number } | null;
   /** Times at which the timer expired before the acknowledgment, in seconds. */
   timeoutsS: number[];
   /** Reduction of the window after the detection, to its lowest value during the recovery. */
@@ -47,7 +47,7 @@ export interface Story {
  * Ratio above which windows count as equal. Window moderation during a recovery changes them by fractions of
  * a packet.
  */
-const SAME = 0.995;
+const SAME_WINDOW = 0.995;
 
 /** Story of a signal up to a time in seconds. */
 export function storyOf(signal: Signal, history: StateHistory, untilS = Number.POSITIVE_INFINITY): Story {
@@ -61,7 +61,7 @@ export function storyOf(signal: Signal, history: StateHistory, untilS = Number.P
   const story: Story = {
     windowPackets: at?.cwndPackets ?? Number.NaN,
     rttS: at?.rttS ?? 0,
-    wasRepairing: at !== undefined && at.lossState !== OPEN,
+    wasInRecovery: at !== undefined && at.lossState !== OPEN,
     detection: null,
     timeoutsS: [],
     reduction: null,
@@ -76,21 +76,21 @@ export function storyOf(signal: Signal, history: StateHistory, untilS = Number.P
     isComplete: false,
   };
   if (first === 0) return story;
-  const notice =
-    signal.kind === "marked" ? detectMark(states, first, signal) : detection(states, first, story);
+  const detection =
+    signal.kind === "marked" ? detectMark(states, first, signal) : detectLoss(states, first, story);
   story.timeoutsS = states
     .filter((_, place) => place >= first && timesOut(states, place))
     .map(({ timeS }) => timeS)
     .filter((timeS) => timeS <= (story.acknowledgedS ?? untilS));
-  if (!notice) return story;
-  const place = notice.place;
+  if (!detection) return story;
+  const place = detection.index;
   const state = states[place];
   if (!state) return story;
-  story.detection = { timeS: state.timeS, how: notice.how, sndUna: state.sndUna };
+  story.detection = { timeS: state.timeS, method: detection.method, sndUna: state.sndUna };
   const { lowest, over } = reductionOf(states, place, signal.kind);
   const before = states[place - 1]?.cwndPackets ?? Number.NaN;
   const low = states[lowest];
-  if (low && notice.how !== "repair" && low.cwndPackets < SAME * before) {
+  if (low && detection.method !== "same_recovery" && low.cwndPackets < SAME_WINDOW * before) {
     story.reduction = { timeS: low.timeS, fromPackets: before, toPackets: low.cwndPackets };
     story.ssthreshPackets = low.ssthreshPackets;
     const back = states.slice(lowest).find(({ cwndPackets }) => cwndPackets >= before);
@@ -103,13 +103,14 @@ export function storyOf(signal: Signal, history: StateHistory, untilS = Number.P
   return story;
 }
 
-interface Place {
-  place: number;
-  how: Detection;
+interface DetectionPoint {
+  /** Index of the state. */
+  index: number;
+  method: DetectionMethod;
 }
 
 /** Finds the detection of a loss: the start of a recovery, or the retransmission during one. */
-function detection(states: readonly SenderState[], first: number, story: Story): Place | null {
+function detectLoss(states: readonly SenderState[], first: number, story: Story): DetectionPoint | null {
   const { retransmissionsS, acknowledgedS } = story;
   const end = Math.min(
     retransmissionsS[0] ?? Number.POSITIVE_INFINITY,
@@ -119,23 +120,27 @@ function detection(states: readonly SenderState[], first: number, story: Story):
   for (let place = first; place < states.length; place += 1) {
     const state = states[place];
     if (!state || !isDue(state)) break;
-    if (timesOut(states, place)) return { place, how: "timeout" };
-    if (startsRecovery(states, place)) return { place, how: "recovery" };
+    if (timesOut(states, place)) return { index: place, method: "timeout" };
+    if (startsRecovery(states, place)) return { index: place, method: "recovery" };
   }
   if (end === Number.POSITIVE_INFINITY) return null;
-  let last: Place | null = null;
+  let last: DetectionPoint | null = null;
   for (let place = first; place < states.length; place += 1) {
     const [before, state] = [states[place - 1], states[place]];
     if (!before || !state || !isDue(state)) break;
-    if (state.retransmissions > before.retransmissions) last = { place, how: "repair" };
+    if (state.retransmissions > before.retransmissions) last = { index: place, method: "same_recovery" };
   }
   return last;
 }
 
 /** Finds the acknowledgment of a marked packet. */
-function detectMark(states: readonly SenderState[], first: number, { packet }: Signal): Place | null {
+function detectMark(
+  states: readonly SenderState[],
+  first: number,
+  { packet }: Signal,
+): DetectionPoint | null {
   const place = states.findIndex((it, later) => later >= first && it.sndUna > packet);
-  return place < 0 ? null : { place, how: "echo" };
+  return place < 0 ? null : { index: place, method: "echo" };
 }
 
 /** Finds the state with the lowest window between a detection and the end of the recovery, and that end. */

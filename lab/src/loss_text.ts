@@ -85,14 +85,14 @@ export function storyRows(
 }
 
 /** Reason why the sender detected the loss or mark. */
-function reason(signal: Signal, owner: Owner, { detection, wasRepairing }: Story): string {
-  switch (detection?.how) {
+function reason(signal: Signal, owner: Owner, { detection, wasInRecovery }: Story): string {
+  switch (detection?.method) {
     case "timeout":
       return "no acknowledgment arrived, and the retransmission timer expired";
     case "echo":
       return "the acknowledgment echoed the mark";
-    case "repair":
-      return wasRepairing
+    case "same_recovery":
+      return wasInRecovery
         ? "the sender was recovering from an earlier loss and found this one in the same recovery"
         : "a probe retransmitted the packet before any loss was known";
     default: {
@@ -116,7 +116,7 @@ const EVIDENCE: Record<string, string> = {
 
 function reductionText({ reduction, detection, ssthreshPackets, timeoutsS }: Story): string {
   if (!reduction)
-    return detection?.how === "repair"
+    return detection?.method === "same_recovery"
       ? "no further reduction: one recovery reduces the window once"
       : "no reduction: this congestion control does not slow down here";
   const factor = digits(reduction.toPackets / reduction.fromPackets, 2);

@@ -24,7 +24,7 @@ import { Model } from "./model.ts";
 import { sharedOf } from "./share.ts";
 
 /** Time limit for a worker to accept the engines, in milliseconds. */
-const DELAY_MS = 5000;
+const LOAD_TIMEOUT_MS = 5000;
 
 /** Text of an element that the build embedded in the page. */
 function embedded(id: string): string {
@@ -64,7 +64,7 @@ function canLoad(start: () => Worker, module: WebAssembly.Module): Promise<boole
     worker.onmessage = end(true);
     worker.onerror = end(false);
     // A worker that cannot read the message does not answer.
-    setTimeout(end(false), DELAY_MS);
+    setTimeout(end(false), LOAD_TIMEOUT_MS);
     worker.postMessage({ kind: "load", module } satisfies WorkerRequest);
   });
 }
@@ -74,13 +74,13 @@ interface ScenarioEntry {
   text: string;
 }
 
-async function start(): Promise<void> {
+async function main(): Promise<void> {
   const root = document.getElementById("app");
   if (!root) throw new Error("the page has no element for the laboratory");
   const scenarios = JSON.parse(embedded("scenarios")) as ScenarioEntry[];
   const own = JSON.parse(embedded("scenario") || "null") as ScenarioEntry | null;
   const host = await Host.connect();
-  let complaint: string | null = null;
+  let linkError: string | null = null;
   let experiment = "";
   const initial = host?.state.text ?? own?.text ?? scenarios[0]?.text ?? "";
   let text = initial;
@@ -89,7 +89,7 @@ async function start(): Promise<void> {
     text = shared?.text ?? text;
     experiment = shared?.experiment ?? "";
   } catch (error) {
-    complaint = error instanceof Error ? error.message : String(error);
+    linkError = error instanceof Error ? error.message : String(error);
   }
   const module = await engines();
   const start = await workerFactory(embedded("worker"), module, host);
@@ -101,7 +101,7 @@ async function start(): Promise<void> {
         start={start}
         module={module}
         scenarios={scenarios}
-        complaint={complaint}
+        linkError={linkError}
         experiment={opened}
         isHostDark={host?.state.isDark ?? null}
       />,
@@ -112,13 +112,13 @@ async function start(): Promise<void> {
   addEventListener("hashchange", () => {
     sharedOf(location.hash).then(
       (shared) => {
-        complaint = null;
+        linkError = null;
         show(shared?.experiment ?? "");
         const wanted = shared?.text ?? initial;
         if (wanted !== model.text) void model.load(wanted);
       },
       (error: Error) => {
-        complaint = error.message;
+        linkError = error.message;
         show(experiment);
       },
     );
@@ -142,7 +142,7 @@ function syncWithHost(host: Host, model: Model, root: Element, redraw: () => voi
   host.reportHeight(root);
 }
 
-start().catch((error: unknown) => {
+main().catch((error: unknown) => {
   const root = document.getElementById("app");
   if (root)
     root.textContent = `The laboratory cannot start: ${error instanceof Error ? error.message : String(error)}`;

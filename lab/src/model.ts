@@ -38,7 +38,7 @@ export interface Report {
 export type Pace = { kind: "slow" } | { kind: "times"; factor: number } | { kind: "fast" };
 
 /** Phase of the run. */
-export type Phase = "none" | "waiting" | "playing" | "paused" | "ended" | "refused";
+export type Phase = "none" | "starting" | "playing" | "paused" | "ended" | "refused";
 
 export class Model {
   text: string;
@@ -221,7 +221,7 @@ export class Model {
   /** Advances by a twentieth of a round trip. */
   step(): void {
     if (this.phase === "playing") this.pause();
-    if (this.phase === "waiting") this.#intent = "step";
+    if (this.phase === "starting") this.#intent = "step";
     if (this.phase !== "paused") return;
     this.#client.step(this.roundTripS / 20);
   }
@@ -237,7 +237,7 @@ export class Model {
     this.picture = null;
     this.report = null;
     this.refusal = null;
-    this.phase = "waiting";
+    this.phase = "starting";
     this.#client.startRun(this.text, [], MAX_PACKET_EVENTS, SHOWN_FLOWS);
     this.#notify();
   }

@@ -18,7 +18,7 @@ interface Props {
 }
 
 /** Time limit of a run for a trace, in seconds. */
-const MOST_S = 60;
+const TIME_LIMIT_S = 60;
 /** Number of samples of a picture: more than its resolution. */
 const MOMENTS = 2000;
 
@@ -108,7 +108,7 @@ async function sampleRun(
   const samples = makeRequest(model.resolved, model.picture?.timeS || model.endS);
   const client = new Client(start, module);
   try {
-    return await client.ask<Samples>({ do: "samples", text: model.text, samples, most_s: MOST_S });
+    return await client.ask<Samples>({ do: "samples", text: model.text, samples, most_s: TIME_LIMIT_S });
   } finally {
     client.close();
   }
@@ -135,10 +135,10 @@ async function runSvg(props: Props): Promise<string> {
     dash: dashOf(flow.flow),
     values: column(COLUMNS.length + at),
   }));
-  const waiting = { name: "queue", color: "#0072b2", dash: [], values: column(COLUMNS.indexOf("packets")) };
+  const queue = { name: "queue", color: "#0072b2", dash: [], values: column(COLUMNS.indexOf("packets")) };
   const level = { name: `buffer: ${Math.round(packets)} packets`, value: packets };
   return chartsSvg(captionOf(model), column(COLUMNS.indexOf("time_s")), [
-    { title: "Queue", unit: "packets", lines: [waiting], level },
+    { title: "Queue", unit: "packets", lines: [queue], level },
     { title: "Congestion windows", unit: "packets", lines: windows, level: null },
   ]);
 }

@@ -4,8 +4,8 @@
  */
 
 /** Largest number of characters of a fragment, and of bytes of the scenario in it. */
-const MOST_FRAGMENT = 200_000;
-const MOST_TEXT = 1_000_000;
+const MAX_FRAGMENT = 200_000;
+const MAX_TEXT = 1_000_000;
 
 /** Content of a link. */
 export interface Shared {
@@ -18,14 +18,14 @@ export interface Shared {
 /** Returns the fragment, without `#`. A scenario that is too long is an error of one line. */
 export async function fragmentOf(shared: Shared): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(shared));
-  if (bytes.length > MOST_TEXT)
-    throw new Error(`the scenario has ${bytes.length} bytes; a link holds at most ${MOST_TEXT}`);
-  const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MOST_TEXT);
+  if (bytes.length > MAX_TEXT)
+    throw new Error(`the scenario has ${bytes.length} bytes; a link holds at most ${MAX_TEXT}`);
+  const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MAX_TEXT);
   let characters = "";
   for (const byte of packed) characters += String.fromCharCode(byte);
   const fragment = `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-  if (fragment.length > MOST_FRAGMENT)
-    throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  if (fragment.length > MAX_FRAGMENT)
+    throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MAX_FRAGMENT}`);
   return fragment;
 }
 
@@ -33,8 +33,8 @@ export async function fragmentOf(shared: Shared): Promise<string> {
 export async function sharedOf(fragment: string): Promise<Shared | null> {
   const text = fragment.replace(/^#/, "");
   if (text === "") return null;
-  if (text.length > MOST_FRAGMENT)
-    throw new Error(`the link is ${text.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  if (text.length > MAX_FRAGMENT)
+    throw new Error(`the link is ${text.length} characters long; allowed: ${MAX_FRAGMENT}`);
   if (!text.startsWith("s=")) throw new Error("the link holds no scenario");
   let json: string;
   try {
@@ -42,7 +42,7 @@ export async function sharedOf(fragment: string): Promise<Shared | null> {
     const bytes = Uint8Array.from(characters, (character) => character.charCodeAt(0));
     const unpacked = await collected(
       stream(bytes).pipeThrough(new DecompressionStream("deflate-raw")),
-      MOST_TEXT,
+      MAX_TEXT,
     );
     json = new TextDecoder("utf-8", { fatal: true }).decode(unpacked);
   } catch (error) {

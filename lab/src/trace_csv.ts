@@ -4,8 +4,8 @@ import type { Resolved } from "./engine/protocol.ts";
 import type { Samples, SamplesRequest } from "./engine/replay.ts";
 
 /** Largest number of rows of a trace, and of flows with a window column. */
-const MOST_ROWS = 20_000;
-const MOST_FLOWS = 100;
+const MAX_ROWS = 20_000;
+const MAX_FLOWS = 100;
 
 /** Columns before the windows. */
 export const COLUMNS = ["time_s", "packets", "delay_s", "utilization", "drops", "marks"] as const;
@@ -16,9 +16,9 @@ export const COLUMNS = ["time_s", "packets", "delay_s", "utilization", "drops", 
  */
 export function samplesRequest(resolved: Resolved, untilS: number): SamplesRequest {
   const everyS = resolved.trace_every_s;
-  const times = Math.max(1, Math.ceil(untilS / everyS / MOST_ROWS));
+  const times = Math.max(1, Math.ceil(untilS / everyS / MAX_ROWS));
   const flows = resolved.groups.reduce((sum, { responsive, count }) => sum + (responsive ? count : 0), 0);
-  return { everyS: everyS * times, untilS, flows: Math.min(flows, MOST_FLOWS), target: resolved.target };
+  return { everyS: everyS * times, untilS, flows: Math.min(flows, MAX_FLOWS), target: resolved.target };
 }
 
 /** Source of a trace. */

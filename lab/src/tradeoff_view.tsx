@@ -15,7 +15,7 @@ interface Props {
 }
 
 /** Time after the last change until runs start in the background, in milliseconds. */
-const DELAY_MS = 600;
+const RUN_DELAY_MS = 600;
 
 export function TradeoffView({ model, start, module }: Props): preact.JSX.Element {
   const [found, setFound] = useState<Tradeoff | null>(null);
@@ -26,7 +26,7 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
   const sha = model.resolved?.sha256;
   useEffect(() => {
     const { resolved, text } = model;
-    if (resolved) void explorer.explore(text, resolved, DELAY_MS);
+    if (resolved) void explorer.explore(text, resolved, RUN_DELAY_MS);
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));

@@ -24,10 +24,10 @@ interface SharedModel {
 /**
  * Time after the last edit until Python receives the text, in milliseconds. A moving slider makes many edits.
  */
-const DELAY_MS = 200;
+const SAVE_DELAY_MS = 200;
 /** Height before the page reports its own, and the largest accepted height, in pixels. */
 const HEIGHT = 700;
-const MOST_HEIGHT = 20_000;
+const MAX_HEIGHT = 20_000;
 
 /** Shows the page in an element. The returned function removes it and its workers. */
 function render({ model, el }: { model: SharedModel; el: HTMLElement }): () => void {
@@ -73,13 +73,13 @@ function render({ model, el }: { model: SharedModel; el: HTMLElement }): () => v
       sent = null;
       show();
     } else if (data.kind === "height") {
-      pixels = Math.min(data.pixels, MOST_HEIGHT);
+      pixels = Math.min(data.pixels, MAX_HEIGHT);
       setHeight();
     } else if (data.kind === "text") {
       sent = { text: data.text, isDark: sent?.isDark ?? isDark(el) };
       unsaved = data.text;
       clearTimeout(due);
-      due = setTimeout(save, DELAY_MS);
+      due = setTimeout(save, SAVE_DELAY_MS);
     }
   };
 

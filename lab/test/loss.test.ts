@@ -72,8 +72,8 @@ test("the story of a fast retransmit ends with the restored window", () => {
   expect(storyOf(LOST, FAST)).toEqual({
     windowPackets: 40,
     rttS: 0.1,
-    wasRepairing: false,
-    detection: { timeS: 10.1, how: "recovery", sndUna: 500 },
+    wasInRecovery: false,
+    detection: { timeS: 10.1, method: "recovery", sndUna: 500 },
     timeoutsS: [],
     reduction: { timeS: 10.1, fromPackets: 41, toPackets: 28.7 },
     ssthreshPackets: 20,
@@ -106,7 +106,7 @@ test("a story has no event after its end time", () => {
     windowPackets: 40,
   });
   expect(at(10.1)).toMatchObject({
-    detection: { how: "recovery" },
+    detection: { method: "recovery" },
     retransmissionsS: [],
     acknowledgedS: null,
   });
@@ -143,7 +143,7 @@ test("a timeout reduces the window to one packet and starts slow start", () => {
   );
   const story = storyOf(LOST, late);
   expect(story).toMatchObject({
-    detection: { timeS: 11.2, how: "timeout" },
+    detection: { timeS: 11.2, method: "timeout" },
     timeoutsS: [11.2],
     reduction: { fromPackets: 12, toPackets: 1 },
     restoredS: 11.8,
@@ -168,8 +168,8 @@ test("a loss within a recovery causes no further reduction, and a repeated loss 
   );
   const story = storyOf(LOST, within);
   expect(story).toMatchObject({
-    wasRepairing: true,
-    detection: { timeS: 10.2, how: "repair" },
+    wasInRecovery: true,
+    detection: { timeS: 10.2, method: "same_recovery" },
     reduction: null,
     droppedAgainS: [10.21],
     acknowledgedS: 10.4,
@@ -210,7 +210,7 @@ test("the story reports a congestion control that does not slow down", () => {
     [packetEvent(10.11, ARRIVAL)],
   );
   const story = storyOf(LOST, steady);
-  expect(story).toMatchObject({ reduction: null, detection: { how: "recovery", sndUna: 498 } });
+  expect(story).toMatchObject({ reduction: null, detection: { method: "recovery", sndUna: 498 } });
   const rows = new Map(storyRows(LOST, OWNER, { story, history: steady, isLater: false }));
   expect(rows.get("window change")).toMatch(/^no reduction: this congestion control/);
   expect(rows.get("detected")).toContain("the first missing packet was 498");
@@ -225,7 +225,7 @@ test("a mark is detected with its acknowledgment and reduces the window once per
     state(10.15, 20, { sndUna: 505 }),
   ]);
   expect(storyOf(marked, marks)).toMatchObject({
-    detection: { timeS: 10.1, how: "echo" },
+    detection: { timeS: 10.1, method: "echo" },
     reduction: { fromPackets: 40, toPackets: 20 },
   });
   expect(storyOf({ ...marked, packet: 502 }, marks)).toMatchObject({
@@ -306,7 +306,7 @@ test.runIf(engines)("a replay repeats the run and has the state of every instant
     expect(story.acknowledgedS).not.toBeNull();
     expect(story.detection?.timeS).toBeLessThanOrEqual(story.retransmissionsS[0] ?? 0);
     expect(found.untilS).toBeGreaterThan(drop.timeS + 20 * story.rttS - 1e-9);
-    if (story.detection?.how === "recovery" && story.reduction) {
+    if (story.detection?.method === "recovery" && story.reduction) {
       // New Reno halves what is in flight (RFC 5681 equation 4).
       expect(story.reduction.toPackets / story.reduction.fromPackets).toBeCloseTo(0.5, 1);
       falls += 1;
