@@ -152,7 +152,7 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
       {outcome?.kind === "done" && (
         <div class="answer">
           <h3 tabIndex={-1} ref={answer}>
-            What explanation
+            What happened
           </h3>
           <Table experiment={experiment} results={outcome.results} />
           <p>
