@@ -89,14 +89,14 @@ function Buffer({ model, values }: Props): preact.JSX.Element {
   const { buffer } = values;
   const [unit, setUnit] = useState<string | null>(null);
   const shown = unit ?? buffer?.unit ?? "p";
-  const options = UNITS.find(([suffix]) => suffix === shown) ?? UNITS[0];
+  const unitEntry = UNITS.find(([suffix]) => suffix === shown) ?? UNITS[0];
   return (
     <div class="pair">
       <Steps
         label="Buffer"
         value={buffer?.unit === shown ? buffer.value : null}
         shown={buffer?.text ?? null}
-        steps={options?.[2] ?? []}
+        steps={unitEntry?.[2] ?? []}
         set={(value) => model.change(withBuffer(values, value, shown))}
       />
       <label class="unit-of">
