@@ -33,7 +33,7 @@ warmup  = "5s"
 measure = "{measure}s"
 """
 QUEUES = ("droptail", "codel", "fq_codel")
-EXPERIMENTS = ("Bufferbloat", "Incast", "Flows in step", "Losing together")
+EXPERIMENTS = ("Bufferbloat", "Incast", "Synchronized flows", "Losing together")
 #: Expression for the page's title of the scenario in play.
 TITLE = "document.querySelector('.title')?.textContent"
 #: Expression: the run is at its beginning, and its first picture is drawn.

@@ -89,7 +89,7 @@
 
     postMessage(order, ...rest) {
       if (order.kind === "seen") this.note.unseen -= 1;
-      if (order.kind === "begin") Object.assign(this.note, { unseen: 0, playedAt: null, endedAt: null });
+      if (order.kind === "start") Object.assign(this.note, { unseen: 0, playedAt: null, endedAt: null });
       if (order.kind === "play") this.note.playedAt ??= performance.now();
       if (order.kind === "ask") this.note.asked += 1;
       this.note.mostAsked = Math.max(this.note.mostAsked, this.note.asked - this.note.answered);

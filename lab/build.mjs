@@ -1,5 +1,5 @@
 /**
- * Builds the page: everything in one file, which needs no server and fetches nothing.
+ * Builds the page into one file, which needs no server and fetches nothing.
  * `node build.mjs ENGINES.wasm PAGE.html`
  */
 
@@ -17,8 +17,12 @@ if (!engines || !page) {
   process.exit(2);
 }
 
-/** @param {string} entry @param {"iife" | "esm"} format */
-async function bundled(entry, format = "iife") {
+/**
+ * Bundles an entry point with its imports.
+ * @param {string} entry
+ * @param {"iife" | "esm"} format
+ */
+async function bundle(entry, format = "iife") {
   const built = await build({
     entryPoints: [join(here, "src", entry)],
     bundle: true,
@@ -34,18 +38,18 @@ async function bundled(entry, format = "iife") {
   return built.outputFiles[0]?.text.trim() ?? "";
 }
 
-/** A script or style may not end in the middle: nothing in it may look like its end. @param {string} text */
-function inert(text) {
+/** Escapes text so that no part of it can end the script element around it. @param {string} text */
+function escaped(text) {
   return text.replaceAll("</", "<\\/").replaceAll("<!--", "<\\!--");
 }
 
-/** @param {string} text */
-function hash(text) {
+/** Source of the content security policy for a script or style. @param {string} text */
+function policySource(text) {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
 /** Scenarios that need no other file, the simplest first. */
-async function shelf() {
+async function scenarios() {
   const folder = join(here, "..", "scenarios");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".toml")).sort();
   const found = [];
@@ -70,16 +74,16 @@ const css = await build({
   write: false,
 });
 const style = css.outputFiles[0]?.text.trim() ?? "";
-const main = inert(await bundled("main.tsx"));
-const worker = inert(await bundled("engine/worker.ts"));
-const widget = inert(await bundled("widget.ts", "esm"));
+const main = escaped(await bundle("main.tsx"));
+const worker = escaped(await bundle("engine/worker.ts"));
+const widget = escaped(await bundle("widget.ts", "esm"));
 const wasm = await readFile(engines);
 const packed = gzipSync(wasm, { level: 9 }).toString("base64");
 const policy = [
   "default-src 'none'",
-  `script-src ${hash(main)} 'wasm-unsafe-eval'`,
+  `script-src ${policySource(main)} 'wasm-unsafe-eval'`,
   "worker-src blob: data:",
-  `style-src ${hash(style)}`,
+  `style-src ${policySource(style)}`,
   "img-src data:",
   "base-uri 'none'",
   "form-action 'none'",
@@ -92,7 +96,7 @@ const parts = {
   worker,
   widget,
   engines: packed,
-  scenarios: JSON.stringify(await shelf()).replaceAll("<", "\\u003c"),
+  scenarios: JSON.stringify(await scenarios()).replaceAll("<", "\\u003c"),
 };
 const template = await readFile(join(here, "page.html"), "utf8");
 const html = template.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name] ?? "");

@@ -1,14 +1,14 @@
-/** The page: what is played on the left, what is asked on the right. */
+/** Page of the laboratory: the scenario on the left, the run and its results on the right. */
 
 import { useEffect, useState } from "preact/hooks";
 import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
-import { Experiments, SHELF } from "./experiments_view.tsx";
+import { ALL_EXPERIMENTS, Experiments } from "./experiments_view.tsx";
 import { useMedia, useModel } from "./hooks.ts";
-import { Kept } from "./kept.ts";
 import { LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
+import { Memo } from "./memo.ts";
 import type { Model, Pace } from "./model.ts";
 import { share, time } from "./numbers.ts";
 import { SaveMenu } from "./save_view.tsx";
@@ -21,11 +21,11 @@ interface Props {
   start: () => Worker;
   module: WebAssembly.Module;
   scenarios: readonly { name: string; text: string }[];
-  /** What was wrong with the link that led here. */
-  complaint: string | null;
-  /** The experiment that the link names. */
+  /** Error of the link that led to the page. */
+  linkError: string | null;
+  /** Id of the experiment that the link names. */
   experiment: string;
-  /** The colors of the notebook around the page; null where there is none. */
+  /** Whether the notebook around the page is dark; null outside of a notebook. */
   isHostDark: boolean | null;
 }
 
@@ -40,7 +40,7 @@ const PACES: readonly (readonly [string, string, Pace])[] = [
 type Theme = "auto" | "light" | "dark";
 
 export function App(props: Props): preact.JSX.Element {
-  const { model, start, module, scenarios, complaint, isHostDark } = props;
+  const { model, start, module, scenarios, linkError, isHostDark } = props;
   useModel(model);
   const [theme, setTheme] = useState<Theme>("auto");
   const [open, setOpen] = useState(props.experiment);
@@ -48,7 +48,8 @@ export function App(props: Props): preact.JSX.Element {
   const wishesDark = useMedia("(prefers-color-scheme: dark)");
   const isStill = useMedia("(prefers-reduced-motion: reduce)");
   const isDark = theme === "auto" ? (isHostDark ?? wishesDark) : theme === "dark";
-  // At once, and not in an effect: charts read their colors in theirs, which come first.
+  // Set during rendering because charts read their colors in effects, which run before an effect of this
+  // component.
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   useEffect(() => shortcuts(model), [model]);
   const { text, description, refusal, resolved } = model;
@@ -63,7 +64,7 @@ export function App(props: Props): preact.JSX.Element {
             value=""
             onChange={(event) => {
               const chosen = scenarios.find(({ name }) => name === event.currentTarget.value);
-              if (chosen) void model.take(chosen.text);
+              if (chosen) void model.load(chosen.text);
               event.currentTarget.value = "";
             }}
           >
@@ -75,7 +76,11 @@ export function App(props: Props): preact.JSX.Element {
             ))}
           </select>
         </label>
-        <button type="button" aria-expanded={open !== ""} onClick={() => setOpen(open === "" ? SHELF : "")}>
+        <button
+          type="button"
+          aria-expanded={open !== ""}
+          onClick={() => setOpen(open === "" ? ALL_EXPERIMENTS : "")}
+        >
           Experiments
         </button>
         <ShareButtons model={model} experiment={open} isHosted={isHostDark !== null} />
@@ -83,33 +88,33 @@ export function App(props: Props): preact.JSX.Element {
         <label>
           <span class="hidden">Colors</span>
           <select value={theme} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
-            <option value="auto">colors as the {isHostDark === null ? "system" : "notebook"}</option>
+            <option value="auto">colors of the {isHostDark === null ? "system" : "notebook"}</option>
             <option value="light">light</option>
             <option value="dark">dark</option>
           </select>
         </label>
       </header>
-      {(complaint ?? wrong) && (
+      {(linkError ?? wrong) && (
         <p class="wrong banner" role="alert">
-          {wrong ?? complaint}
+          {wrong ?? linkError}
         </p>
       )}
       <Experiments
         start={start}
         module={module}
         open={open}
-        choose={setOpen}
-        play={({ scenario }, { overrides }) => void played(model, scenario, overrides)}
+        onOpen={setOpen}
+        play={({ scenario }, { overrides }) => void playRun(model, scenario, overrides)}
       />
       <main>
         <div class="asked">
-          {/* A run that plays changes the model in each frame; these only follow the scenario. */}
-          <Kept by={[model, model.controls, refusal, description]}>
+          {/* A running simulation changes the model in each frame, but these parts depend on the scenario only. */}
+          <Memo inputs={[model, model.controls, refusal, description]}>
             <Controls model={model} />
-          </Kept>
-          <Kept by={[model, text, refusal]}>
+          </Memo>
+          <Memo inputs={[model, text, refusal]}>
             <Editor model={model} />
-          </Kept>
+          </Memo>
         </div>
         <div class="played">
           <p class="title">{model.resolved?.title || "An untitled link"}</p>
@@ -120,7 +125,7 @@ export function App(props: Props): preact.JSX.Element {
             <RunningChart
               title="Queue"
               unit="packets"
-              columns={[{ at: QUEUE_COLUMN, name: "waiting", flow: null }]}
+              columns={[{ at: QUEUE_COLUMN, name: "queue", flow: null }]}
               history={model.history}
               before={model.before}
               isDark={isDark}
@@ -128,7 +133,7 @@ export function App(props: Props): preact.JSX.Element {
               level={model.resolved?.buffer.packets ?? null}
             />
             <RunningChart
-              title="Windows"
+              title="Congestion windows"
               unit="packets"
               columns={windowColumns(flowNames(model))}
               history={model.history}
@@ -139,9 +144,9 @@ export function App(props: Props): preact.JSX.Element {
             />
           </div>
           <Outcome model={model} />
-          <Kept by={[model, resolved, start, module]}>
+          <Memo inputs={[model, resolved, start, module]}>
             <TradeoffView model={model} start={start} module={module} />
-          </Kept>
+          </Memo>
         </div>
       </main>
     </>
@@ -149,8 +154,8 @@ export function App(props: Props): preact.JSX.Element {
 }
 
 /** Plays a run of an experiment in the live view. */
-async function played(model: Model, scenario: string, overrides: readonly string[]): Promise<void> {
-  await model.takeChanged(scenario, overrides);
+async function playRun(model: Model, scenario: string, overrides: readonly string[]): Promise<void> {
+  await model.loadWithOverrides(scenario, overrides);
   model.play();
 }
 
@@ -185,7 +190,7 @@ function Transport({ model }: { model: Model }): preact.JSX.Element {
           ))}
         </select>
       </label>
-      <progress value={done} max={1} aria-label="Part of the run that is over" />
+      <progress value={done} max={1} aria-label="Progress of the run" />
     </section>
   );
 }
@@ -196,8 +201,8 @@ function Outcome({ model }: { model: Model }): preact.JSX.Element | null {
   const mean = (name: string): number => report.metrics[name]?.mean ?? Number.NaN;
   return (
     <p class="outcome" role="status">
-      The run is over: the link was used for <b>{share(mean("utilization"))}</b>,{" "}
-      <b>{share(mean("loss_rate"))}</b> of the packets were lost, and 99 of 100 waited less than{" "}
+      The run is complete. Utilization: <b>{share(mean("utilization"))}</b>. Loss rate:{" "}
+      <b>{share(mean("loss_rate"))}</b>. Queueing delay, 99th percentile:{" "}
       <b>{time(mean("queue_delay_p99_s"))}</b>.
     </p>
   );
@@ -205,28 +210,29 @@ function Outcome({ model }: { model: Model }): preact.JSX.Element | null {
 
 function ShareButtons(props: { model: Model; experiment: string; isHosted: boolean }): preact.JSX.Element {
   const { model, experiment, isHosted } = props;
-  const [said, setSaid] = useState("");
-  const copy = async (text: string, what: string): Promise<void> => {
+  const [status, setStatus] = useState("");
+  const copy = async (text: string, subject: string): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
-      setSaid(`${what} copied`);
+      setStatus(`${subject} copied`);
     } catch {
-      setSaid(`this browser does not let a page copy: ${what} is in the address`);
+      const place = subject === "link" ? "; it is in the address bar" : "";
+      setStatus(`this browser does not allow the page to copy the ${subject}${place}`);
     }
-    setTimeout(() => setSaid(""), 4000);
+    setTimeout(() => setStatus(""), 4000);
   };
   const link = async (): Promise<void> => {
     try {
       location.hash = await fragmentOf(experiment ? { text: model.text, experiment } : { text: model.text });
     } catch (error) {
-      setSaid(`${error instanceof Error ? error.message : String(error)}: save the scenario instead`);
+      setStatus(`${error instanceof Error ? error.message : String(error)}; save the scenario instead`);
       return;
     }
     await copy(location.href, "link");
   };
   return (
     <>
-      {/* A notebook's cell has no address. */}
+      {/* A notebook cell has no address. */}
       {!isHosted && (
         <button type="button" onClick={() => void link()}>
           Copy link
@@ -235,26 +241,26 @@ function ShareButtons(props: { model: Model; experiment: string; isHosted: boole
       <button type="button" onClick={() => void copy(commandOf(model.text), "command")}>
         Copy command
       </button>
-      <span role="status" class="said">
-        {said}
+      <span role="status" class="status">
+        {status}
       </span>
     </>
   );
 }
 
-/** Runs the same natively, from a shell. */
+/** Shell command that runs the scenario natively. */
 function commandOf(text: string): string {
   return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
 }
 
-/** Names of the flows that are shown: a group's, with a number where it has several. */
+/** Names of the displayed flows: the name of the group, with a number if the group has several flows. */
 function flowNames(model: Model): string[] {
   return (model.picture?.flows ?? []).map((flow) => flowName(model.resolved, flow));
 }
 
-/** Space plays and pauses, . steps, r begins anew: but not where one types. */
+/** Keyboard shortcuts outside of inputs: Space plays and pauses, `.` steps, `r` restarts. */
 function shortcuts(model: Model): () => void {
-  const hear = (event: KeyboardEvent): void => {
+  const onKey = (event: KeyboardEvent): void => {
     const target = event.target instanceof HTMLElement ? event.target.tagName : "";
     if (["TEXTAREA", "INPUT", "SELECT", "BUTTON", "SUMMARY"].includes(target)) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -264,6 +270,6 @@ function shortcuts(model: Model): () => void {
     else return;
     event.preventDefault();
   };
-  document.addEventListener("keydown", hear);
-  return () => document.removeEventListener("keydown", hear);
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
 }

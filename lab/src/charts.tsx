@@ -1,44 +1,44 @@
-/** Running charts: windows and queue over time, with the run before behind them. */
+/** Charts over time: congestion windows and queue, with the previous run in pale lines. */
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { alignSeries } from "./align_series.ts";
 import type { History } from "./history.ts";
-import { joined } from "./joined.ts";
 import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 
-/** Milliseconds between two drawings of a chart. */
+/** Interval between two updates of a chart, in milliseconds. */
 const EVERY_MS = 80;
 
 interface Chart {
   title: string;
-  /** Which columns of the history it shows, with their names. */
+  /** Displayed columns of the history, with their names. */
   columns: readonly { at: number; name: string; flow: number | null }[];
   unit: string;
   history: History;
   before: History | null;
   isDark: boolean;
-  /** The top of the scale at least. */
+  /** Smallest upper end of the scale. */
   least: number;
-  /** A level that is drawn, such as the buffer. */
+  /** Level of a horizontal line, such as the buffer; null for none. */
   level: number | null;
 }
 
-/** Columns of a history: time, what waits, drops, and windows. */
+/** Columns of a history: 0 is time, 1 the queue, 2 drops, and the windows follow. */
 export const QUEUE_COLUMN = 1;
 export const FIRST_WINDOW = 3;
 
-/** One chart over time. */
+/** Chart of some columns over time. */
 export function RunningChart(chart: Chart): preact.JSX.Element {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const latest = useRef(chart);
   latest.current = chart;
   const signature = chart.columns.map(({ name }) => name).join("|");
-  // The plot is made anew where its series or colors are others.
+  // A change of series or colors needs a new plot.
   useEffect(() => {
-    const parent = place.current;
+    const parent = container.current;
     if (!parent) return;
-    // A run that begins anew shows no flows for a moment: this plot keeps its own.
+    // A restarted run has no flows for a moment. The plot retains its own columns.
     const { columns } = latest.current;
     const data = (): uPlot.AlignedData => dataOf({ ...latest.current, columns });
     const plot = new uPlot(options(latest.current, parent), data(), parent);
@@ -56,13 +56,13 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
       <figcaption>
         {chart.title} <span class="unit">{chart.unit}</span>
       </figcaption>
-      <div class="plot" ref={place} role="img" aria-label={said(chart)} />
+      <div class="plot" ref={container} role="img" aria-label={chartLabel(chart)} />
     </figure>
   );
 }
 
-/** What a chart shows now, in words. */
-function said({ title, unit, columns, history }: Chart): string {
+/** Text alternative of a chart: its latest values. */
+function chartLabel({ title, unit, columns, history }: Chart): string {
   const last = columns.map(({ at, name }) => {
     const value = history.columns[at]?.at(-1);
     return value === undefined || Number.isNaN(value) ? "" : `${name}: ${value.toFixed(1)}`;
@@ -74,7 +74,7 @@ function sizeOf(parent: HTMLElement): { width: number; height: number } {
   return { width: Math.max(parent.clientWidth, 200), height: Math.max(parent.clientHeight, 120) };
 }
 
-/** This run, its level, and as much of the one before as this one has lasted. */
+/** Data of the plot: this run, the level, and the previous run up to the same time. */
 function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
   const times = history.columns[0] ?? [];
   const now = times.at(-1) ?? 0;
@@ -85,11 +85,11 @@ function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
     ...columns.map(({ at }) => history.columns[at] ?? []),
     times.map(() => level ?? Number.NaN),
   ];
-  const pale = [
+  const previous = [
     past.slice(0, shown),
     ...columns.map(({ at }) => (before?.columns[at] ?? []).slice(0, shown)),
   ];
-  return joined(own, pale) as uPlot.AlignedData;
+  return alignSeries(own, previous) as uPlot.AlignedData;
 }
 
 function options(chart: Chart, parent: HTMLElement): uPlot.Options {
@@ -127,7 +127,7 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
       })),
       { label: "level", stroke: ink, width: 1, dash: [4, 4], points: { show: false }, spanGaps: true },
       ...chart.columns.map(({ name, flow }) => ({
-        label: `${name} before`,
+        label: `${name}, previous run`,
         stroke: `${toHex(line(flow))}55`,
         width: 1,
         points: { show: false },
@@ -137,12 +137,12 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
   };
 }
 
-/** Six digits of a color, to which its opacity can be added. */
+/** Color with six digits, to which an opacity can be appended. */
 function toHex(color: string): string {
   return /^#[0-9a-f]{6}$/i.test(color) ? color : "#888888";
 }
 
-/** The windows that are shown. */
+/** Columns of the displayed windows. */
 export function windowColumns(names: readonly string[]): Chart["columns"] {
   return names.slice(0, SHOWN_FLOWS).map((name, flow) => ({ at: FIRST_WINDOW + flow, name, flow }));
 }

@@ -1,12 +1,12 @@
-/** Sliders and lists for the keys that one tries first; everything else is in the text beside them. */
+/** Sliders and lists for the most common keys. All other keys are edited in the text. */
 
 import { useState } from "preact/hooks";
 import {
-  type Changed,
+  type Edit,
   timeOf,
   withBackground,
   withBuffer,
-  withController,
+  withCongestionControl,
   withCount,
   withLoad,
   withoutGroup,
@@ -18,13 +18,13 @@ import type { GroupControls, Controls as Values } from "./engine/protocol.ts";
 import type { Model } from "./model.ts";
 import { Choice, Steps } from "./steps.tsx";
 
-/** Groups that have controls. */
-const MOST_GROUPS = 12;
-/** Bit/s. */
+/** Largest number of groups with controls. */
+const MAX_GROUPS = 12;
+/** Rates of the slider, in bit/s. */
 const RATES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 10_000].map((megabits) => megabits * 1e6);
-/** Seconds. */
+/** Round-trip times of the slider, in seconds. */
 const ROUND_TRIPS = [1, 2, 5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 600].map((ms) => ms / 1e3);
-/** Jitter and background, in percent of the round trip and of the link's rate. */
+/** Jitter in percent of the round-trip time, and background load in percent of the link's rate. */
 const JITTERS = [0, 1, 2, 5, 10, 20, 50, 100];
 const SHARES = [0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 120];
 const COUNTS = [1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 100, 200, 500];
@@ -35,17 +35,17 @@ const UNITS: readonly (readonly [string, string, readonly number[]])[] = [
   ["kB", "kB", [2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000]],
 ];
 
-/** Before the first scenario. */
-const NOTHING: Values = { rate: null, buffer: null, queue: "droptail", groups: [] };
+/** Control values before the first scenario. */
+const EMPTY: Values = { rate: null, buffer: null, queue: "droptail", groups: [] };
 
 interface Props {
   model: Model;
   values: Values;
 }
 
-/** The controls of a model. */
+/** Controls of a model. */
 export function Controls({ model }: { model: Model }): preact.JSX.Element {
-  const values = model.controls ?? NOTHING;
+  const values = model.controls ?? EMPTY;
   const { groups } = values;
   const load = groups.find((group) => group.load) ?? null;
   const isOff = !model.isChangeable;
@@ -64,19 +64,19 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         <Choice
           label="Queue"
           value={values.queue}
-          known={model.description?.disciplines ?? []}
+          options={model.description?.disciplines ?? []}
           set={(queue) => model.change(withQueue(values, queue))}
         />
       </fieldset>
       {groups
-        .slice(0, MOST_GROUPS)
+        .slice(0, MAX_GROUPS)
         .map(
           (group) =>
             group !== load && (
               <Group model={model} values={values} group={group} isOff={isOff} key={group.key} />
             ),
         )}
-      {groups.length > MOST_GROUPS && <p>{groups.length - MOST_GROUPS} more groups are in the text.</p>}
+      {groups.length > MAX_GROUPS && <p>{groups.length - MAX_GROUPS} more groups are only in the text.</p>}
       <fieldset disabled={isOff}>
         <legend>{load?.name ?? "background"}</legend>
         <Load model={model} values={values} group={load} />
@@ -89,19 +89,23 @@ function Buffer({ model, values }: Props): preact.JSX.Element {
   const { buffer } = values;
   const [unit, setUnit] = useState<string | null>(null);
   const shown = unit ?? buffer?.unit ?? "p";
-  const known = UNITS.find(([suffix]) => suffix === shown) ?? UNITS[0];
+  const unitEntry = UNITS.find(([suffix]) => suffix === shown) ?? UNITS[0];
   return (
     <div class="pair">
       <Steps
         label="Buffer"
         value={buffer?.unit === shown ? buffer.value : null}
         shown={buffer?.text ?? null}
-        steps={known?.[2] ?? []}
+        steps={unitEntry?.[2] ?? []}
         set={(value) => model.change(withBuffer(values, value, shown))}
       />
       <label class="unit-of">
         <span class="hidden">Unit of the buffer</span>
-        <select value={shown} onChange={(event) => setUnit(event.currentTarget.value)}>
+        <select
+          title="BDP is the bandwidth-delay product."
+          value={shown}
+          onChange={(event) => setUnit(event.currentTarget.value)}
+        >
           {UNITS.map(([suffix, name]) => (
             <option value={suffix} key={suffix}>
               {name}
@@ -133,10 +137,10 @@ function Group({ model, values, group, isOff }: GroupProps & { isOff: boolean })
       )}
       {controller !== null && (
         <Choice
-          label="Controller"
+          label="Congestion control"
           value={controller}
-          known={model.description?.controllers ?? []}
-          set={(chosen) => model.change(withController(values, group, chosen))}
+          options={model.description?.controllers ?? []}
+          set={(chosen) => model.change(withCongestionControl(values, group, chosen))}
         />
       )}
       {controller !== null && <RoundTrips model={model} values={values} group={group} />}
@@ -145,7 +149,7 @@ function Group({ model, values, group, isOff }: GroupProps & { isOff: boolean })
   );
 }
 
-/** The round trip of a group, and what is added to it for each flow anew. */
+/** Round-trip time of a group, and the random jitter that is added for each flow. */
 function RoundTrips({ model, values, group }: GroupProps): preact.JSX.Element {
   const { rtt } = group;
   const share = rtt?.jitter && rtt.value > 0 ? rtt.jitter.value / rtt.value : 0;
@@ -172,20 +176,20 @@ function RoundTrips({ model, values, group }: GroupProps): preact.JSX.Element {
 }
 
 /**
- * Unresponsive traffic as a share of the link's rate: of a group, or of one that is to be made. Without any load there
- * is no group; the one that was there comes back with the next load.
+ * Unresponsive traffic as a share of the link's rate, in an existing group or in a new one. A load of zero
+ * removes the group. The next load restores it.
  */
 function Load({ model, values, group }: Props & { group: GroupControls | null }): preact.JSX.Element {
   const link = values.rate?.value ?? 0;
-  if (link === 0) return <p class="said">in the text, as the rate is</p>;
+  if (link === 0) return <p class="status">Set in the text, because the rate is set there.</p>;
   const load = group?.load;
   const share = load ? (100 * load.rate_bps) / link : 0;
-  const changed = (percent: number): Changed => {
+  const editTo = (percent: number): Edit => {
     if (group && percent === 0) return withoutGroup(values, group);
     const own = load ?? model.background?.load ?? { kind: "poisson", text: null };
     const next = { ...own, rate_bps: (link * percent) / 100 };
     if (group) return withLoad(values, group, next);
-    // Of several links, a new group crosses the one that the scenario is about.
+    // With several links, a new group crosses the target link.
     const links = model.resolved?.links ?? [];
     const path = links.length > 1 ? (links[model.resolved?.target ?? 0]?.name ?? null) : null;
     return withBackground(values, next, model.background, path);
@@ -196,7 +200,7 @@ function Load({ model, values, group }: Props & { group: GroupControls | null })
       value={Math.round(share)}
       shown={share > 0 ? `${Number(share.toPrecision(3))} % of the rate` : "none"}
       steps={SHARES}
-      set={(percent) => model.change(changed(percent))}
+      set={(percent) => model.change(editTo(percent))}
     />
   );
 }

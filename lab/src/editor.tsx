@@ -1,14 +1,14 @@
-/** The scenario's text, with what is wrong at the line where it is. */
+/** Editor of the scenario's text, with an error message and a mark at its line. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Model } from "./model.ts";
 
-/** The most lines that are numbered. */
-const MOST_LINES = 20_000;
+/** Largest number of numbered lines. */
+const MAX_LINES = 20_000;
 
-/** Numbers of lines, one below the other. */
+/** Line numbers, one per line. */
 function numbers(first: number, end: number): string {
-  const last = Math.min(end, MOST_LINES);
+  const last = Math.min(end, MAX_LINES);
   return Array.from({ length: Math.max(0, last - first) }, (_, at) => `${first + at}\n`).join("");
 }
 
@@ -19,7 +19,7 @@ export function Editor({ model }: { model: Model }): preact.JSX.Element {
   const lines = model.text.split("\n").length;
   useEffect(() => {
     const own = area.current;
-    // What a control has changed; what is typed stands there already.
+    // A control may have changed the text. Typed text is in the area already.
     if (own && own.value !== model.text) own.value = model.text;
   }, [model.text]);
   return (

@@ -1,32 +1,32 @@
-/** The shelf of experiments, and one of them step by step: question and guess, run, what happened, paper, own tries. */
+/** List of experiments, and the steps of one: question and guess, run, result, paper, own tries. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EXPERIMENTS } from "./experiments/index.ts";
-import { type Outcome, studied } from "./experiments/study.ts";
+import { type Outcome, runStudy } from "./experiments/study.ts";
 import {
   type Experiment,
+  formatted,
   type Prediction,
   type Results,
   type Run,
   rightOption,
-  shown,
 } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
 
 interface Props {
   start: () => Worker;
   module: WebAssembly.Module;
-  /** Which one is open: an experiment's id, the shelf's, or none. */
+  /** Id of the open experiment, ALL_EXPERIMENTS for the list, or an empty string for none. */
   open: string;
-  choose: (id: string) => void;
+  onOpen: (id: string) => void;
   /** Plays a run in the live view. */
   play: (experiment: Experiment, run: Run) => void;
 }
 
-/** The shelf in the place of an experiment's id. */
-export const SHELF = "shelf";
+/** Value of `open` that shows the list. */
+export const ALL_EXPERIMENTS = "all";
 
-export function Experiments({ start, module, open, choose, play }: Props): preact.JSX.Element | null {
+export function Experiments({ start, module, open, onOpen, play }: Props): preact.JSX.Element | null {
   const experiment = EXPERIMENTS.find(({ id }) => id === open);
   const top = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -40,11 +40,11 @@ export function Experiments({ start, module, open, choose, play }: Props): preac
           {experiment?.title ?? "Experiments"}
         </h2>
         {experiment && (
-          <button type="button" onClick={() => choose(SHELF)}>
+          <button type="button" onClick={() => onOpen(ALL_EXPERIMENTS)}>
             All experiments
           </button>
         )}
-        <button type="button" onClick={() => choose("")}>
+        <button type="button" onClick={() => onOpen("")}>
           Close
         </button>
       </div>
@@ -54,14 +54,14 @@ export function Experiments({ start, module, open, choose, play }: Props): preac
           start={start}
           module={module}
           play={play}
-          next={() => choose(EXPERIMENTS[EXPERIMENTS.indexOf(experiment) + 1]?.id ?? SHELF)}
+          next={() => onOpen(EXPERIMENTS[EXPERIMENTS.indexOf(experiment) + 1]?.id ?? ALL_EXPERIMENTS)}
           key={experiment.id}
         />
       ) : (
-        <ul class="shelf">
+        <ul class="list">
           {EXPERIMENTS.map(({ id, title, question }) => (
             <li key={id}>
-              <button type="button" onClick={() => choose(id)}>
+              <button type="button" onClick={() => onOpen(id)}>
                 <b>{title}</b>
                 <span>{question}</span>
               </button>
@@ -83,23 +83,23 @@ interface StepsProps {
 
 function Steps({ experiment, start, module, play, next }: StepsProps): preact.JSX.Element {
   const [guess, setGuess] = useState<readonly number[]>([]);
-  const [isAsked, setAsked] = useState(false);
-  const [done, setDone] = useState(0);
+  const [isPending, setAsked] = useState(false);
+  const [finished, setDone] = useState(0);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
-  /** How often the runs were begun: what was refused or failed can be tried again. */
+  /** Number of attempts. A refused or failed study can be repeated. */
   const [attempt, setAttempt] = useState(0);
   const answer = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (!isAsked) return;
+    if (!isPending) return;
     const end = new AbortController();
     setDone(0);
     setOutcome(null);
-    studied(start, module, experiment, setDone, end.signal).then(
+    runStudy(start, module, experiment, setDone, end.signal).then(
       (it) => it && setOutcome(it),
       (error: unknown) => setOutcome({ kind: "refused", message: String(error) }),
     );
     return () => end.abort();
-  }, [isAsked, attempt, start, module, experiment]);
+  }, [isPending, attempt, start, module, experiment]);
   useEffect(() => {
     if (outcome?.kind === "done") answer.current?.focus();
   }, [outcome]);
@@ -118,19 +118,19 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
   return (
     <>
       <p class="question">{experiment.question}</p>
-      <Guess experiment={experiment} guess={guess} take={setGuess} isFixed={isAsked} />
-      {!isAsked && (
+      <Guess experiment={experiment} guess={guess} onGuess={setGuess} isFixed={isPending} />
+      {!isPending && (
         <button type="button" class="main" disabled={guess.length === 0} onClick={ask}>
           Run it
         </button>
       )}
-      {isAsked && (
+      {isPending && (
         <div class="watch">
           <p>
-            <b>What to watch.</b> {experiment.watch}
+            <b>Watch this:</b> {experiment.watch}
           </p>
           <fieldset class="which">
-            <legend>Which run is played below?</legend>
+            <legend>Choose the run that plays below</legend>
             {runs.map(({ name }, at) => (
               <button type="button" aria-pressed={played === at} onClick={() => watchRun(at)} key={name}>
                 {name}
@@ -140,9 +140,9 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
         </div>
       )}
       <p role="status">
-        {isAsked && !outcome && `${done} of ${runs.length} runs are over.`}
-        {outcome?.kind === "refused" && `There is no answer: ${outcome.message}`}
-        {outcome?.kind === "done" && "All runs are over."}
+        {isPending && !outcome && `${finished} of ${runs.length} runs are complete.`}
+        {outcome?.kind === "refused" && `The runs failed: ${outcome.message}`}
+        {outcome?.kind === "done" && "All runs are complete."}
       </p>
       {outcome?.kind === "refused" && (
         <button type="button" onClick={() => setAttempt(attempt + 1)}>
@@ -154,18 +154,18 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
           <h3 tabIndex={-1} ref={answer}>
             What happened
           </h3>
-          <Table experiment={experiment} found={outcome.found} />
+          <Table experiment={experiment} results={outcome.results} />
           <p>
-            <b>{verdict(experiment.prediction, guess, outcome.found, runs.length)}</b>
+            <b>{verdict(experiment.prediction, guess, outcome.results, runs.length)}</b>
           </p>
-          <p>{experiment.happened(outcome.found)}</p>
-          <h3>What the paper said</h3>
-          <p>{experiment.paper.said}</p>
-          {experiment.paper.compared && <p>{experiment.paper.compared(outcome.found)}</p>}
+          <p>{experiment.explanation(outcome.results)}</p>
+          <h3>Result of the paper</h3>
+          <p>{experiment.paper.result}</p>
+          {experiment.paper.comparison && <p>{experiment.paper.comparison(outcome.results)}</p>}
           <p class="source">{experiment.paper.source}</p>
           <p>
-            <b>Try it yourself:</b> the run that is played below is in the controls. Change its buffer or its
-            flows and play it again.
+            <b>Try it yourself:</b> the controls show the run that plays below. Change its buffer or its flows
+            and play it again.
           </p>
           <button type="button" onClick={next}>
             Next
@@ -176,7 +176,7 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
   );
 }
 
-function Table({ experiment, found }: { experiment: Experiment; found: Results }): preact.JSX.Element {
+function Table({ experiment, results }: { experiment: Experiment; results: Results }): preact.JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keys.
     <section class="scroll" tabIndex={0} aria-label="Results">
@@ -196,7 +196,7 @@ function Table({ experiment, found }: { experiment: Experiment; found: Results }
             <tr key={name}>
               <th scope="row">{name}</th>
               {experiment.columns.map((column) => (
-                <td key={column.title}>{shown(column, found.of(run, column.metric))}</td>
+                <td key={column.title}>{formatted(column, results.value(run, column.metric))}</td>
               ))}
             </tr>
           ))}
@@ -206,22 +206,24 @@ function Table({ experiment, found }: { experiment: Experiment; found: Results }
   );
 }
 
-/** Whether the guess was right, by the numbers alone. */
+/** Sentence that compares the guess with the measured values. */
 export function verdict(
   prediction: Prediction,
   guess: readonly number[],
-  found: Results,
+  results: Results,
   runs: number,
 ): string {
   if (prediction.kind === "choice") {
-    const right = rightOption(prediction.options, found);
+    const right = rightOption(prediction.options, results);
     const text = prediction.options[right]?.text;
-    if (text === undefined) return "None of the answers fits these numbers.";
-    return guess[0] === right ? `Your guess was right: “${text}”.` : `Not so. The right answer: “${text}”.`;
+    if (text === undefined) return "None of the answers matches these numbers.";
+    return guess[0] === right
+      ? `Your guess was right: “${text}”.`
+      : `Your guess was wrong. The right answer is: “${text}”.`;
   }
-  const away = Array.from({ length: runs }, (_, run) =>
-    Math.abs((guess[run] ?? 0) - found.of(run, prediction.metric)),
+  const errors = Array.from({ length: runs }, (_, run) =>
+    Math.abs((guess[run] ?? 0) - results.value(run, prediction.metric)),
   );
-  const points = (100 * away.reduce((sum, it) => sum + it, 0)) / runs;
-  return `Your curve is ${points.toFixed(0)} points away on average.`;
+  const points = (100 * errors.reduce((sum, it) => sum + it, 0)) / runs;
+  return `Your curve differs by ${points.toFixed(0)} percentage points on average.`;
 }

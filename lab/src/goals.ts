@@ -1,12 +1,12 @@
-/** Goals of a scenario, as far as the trade-off's picture can show them. */
+/** Goals of a scenario that the trade-off charts can show. */
 
 import type { Goal } from "./engine/protocol.ts";
 import { estimate, METRICS, type MetricName, type Point } from "./tradeoff.ts";
 
-/** A bound on a metric of the picture, in its report's unit: shares, or seconds. */
+/** Bound on a metric of the charts, in the unit of reports: shares, or seconds. */
 export type ShownGoal = Pick<Goal, "at_least" | "bound"> & { metric: MetricName };
 
-/** What a scenario asks: the goals that the picture shows, and in words those that it does not. */
+/** Splits the goals into those that the charts show, and the texts of the others. */
 export function goalsOf(goals: readonly Goal[]): { shown: ShownGoal[]; others: string[] } {
   const shown: ShownGoal[] = [];
   const others: string[] = [];
@@ -18,7 +18,10 @@ export function goalsOf(goals: readonly Goal[]): { shown: ShownGoal[]; others: s
   return { shown, others };
 }
 
-/** Whether a point meets a goal: "yes" and "no" with its whole interval, else "perhaps"; null before two runs. */
+/**
+ * Compares the 95 % interval of a point with a goal: "yes" or "no" if the whole interval agrees, else
+ * "perhaps". Null if the point has fewer than two runs.
+ */
 export function verdict(point: Point, goal: ShownGoal): "yes" | "no" | "perhaps" | null {
   const found = estimate(point, goal.metric);
   if (found?.half == null) return null;
@@ -27,7 +30,7 @@ export function verdict(point: Point, goal: ShownGoal): "yes" | "no" | "perhaps"
   return high <= goal.bound ? "yes" : low > goal.bound ? "no" : "perhaps";
 }
 
-/** The smallest of the measured buffers that surely meets all goals; null where there is none. */
+/** Smallest measured buffer whose intervals meet all goals, in packets; null if there is none. */
 export function smallest(points: readonly Point[], goals: readonly ShownGoal[]): number | null {
   const meets = (point: Point): boolean => goals.every((goal) => verdict(point, goal) === "yes");
   return points.find(meets)?.packets ?? null;

@@ -1,17 +1,17 @@
-/** A guess: one answer of several, or a curve that is drawn with the pointer or set with keys. */
+/** Form of a guess: one of several answers, or a curve that is drawn with the pointer or set with sliders. */
 
 import type { Experiment } from "./experiments/types.ts";
 
 interface Props {
   experiment: Experiment;
-  /** The chosen answer's number, or a share for each run; empty before the visitor has chosen. */
+  /** Number of the chosen answer, or a share for each run; empty before the first choice. */
   guess: readonly number[];
-  take: (guess: readonly number[]) => void;
+  onGuess: (guess: readonly number[]) => void;
   isFixed: boolean;
 }
 
 export function Guess(props: Props): preact.JSX.Element {
-  const { experiment, guess, take, isFixed } = props;
+  const { experiment, guess, onGuess, isFixed } = props;
   const { prediction } = experiment;
   if (prediction.kind === "curve") return <Curve {...props} axis={prediction.axis} />;
   return (
@@ -19,7 +19,7 @@ export function Guess(props: Props): preact.JSX.Element {
       <legend>What do you expect?</legend>
       {prediction.options.map(({ text }, at) => (
         <label key={text}>
-          <input type="radio" name="guess" checked={guess[0] === at} onChange={() => take([at])} /> {text}
+          <input type="radio" name="guess" checked={guess[0] === at} onChange={() => onGuess([at])} /> {text}
         </label>
       ))}
     </fieldset>
@@ -29,11 +29,11 @@ export function Guess(props: Props): preact.JSX.Element {
 const WIDTH = 320;
 const HEIGHT = 150;
 
-function Curve({ experiment, guess, take, isFixed, axis }: Props & { axis: string }): preact.JSX.Element {
+function Curve({ experiment, guess, onGuess, isFixed, axis }: Props & { axis: string }): preact.JSX.Element {
   const { runs } = experiment;
   const values = runs.map((_, at) => guess[at] ?? 0.5);
   const set = (at: number, value: number): void =>
-    take(values.map((before, other) => (other === at ? value : before)));
+    onGuess(values.map((before, other) => (other === at ? value : before)));
   const x = (at: number): number => ((at + 0.5) / runs.length) * WIDTH;
   const y = (value: number): number => (1 - value) * HEIGHT;
   const draw = (event: PointerEvent & { currentTarget: SVGSVGElement }): void => {
@@ -45,7 +45,7 @@ function Curve({ experiment, guess, take, isFixed, axis }: Props & { axis: strin
   };
   return (
     <fieldset disabled={isFixed}>
-      <legend>Draw what you expect: {axis}, from 0 to 100 %. The sliders do the same.</legend>
+      <legend>Draw the expected {axis}, from 0 to 100 %, or set the sliders.</legend>
       <svg
         class="draw"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}

@@ -1,16 +1,16 @@
-/** What a run did over time, for its charts: never more points than a chart can show, so that memory stays. */
+/** Time series of a run for its charts. Their length is bounded, so memory is bounded. */
 
-/** The most moments that are kept; beyond them every second one is forgotten. */
-const MOST = 2000;
+/** Largest number of rows. At this length every second row is removed. */
+const MAX_LENGTH = 2000;
 
-/** Columns over time: numbers of one moment stand at one index. */
+/** Time series in columns. Equal indices belong to the same moment. */
 export class History {
   readonly columns: number[][];
-  /** Of so many moments one is kept. */
-  #every = 1;
-  #passed = 0;
+  /** Every `#stride`-th row is stored. */
+  #stride = 1;
+  #count = 0;
 
-  /** So many columns, the first of which is time. */
+  /** Makes `width` columns. The first one is time. */
   constructor(width: number) {
     this.columns = Array.from({ length: width }, () => []);
   }
@@ -19,17 +19,17 @@ export class History {
     return this.columns[0]?.length ?? 0;
   }
 
-  /** One more moment. */
+  /** Adds a row. */
   add(row: readonly number[]): void {
-    this.#passed += 1;
-    if (this.#passed % this.#every !== 0) return;
+    this.#count += 1;
+    if (this.#count % this.#stride !== 0) return;
     for (const [at, column] of this.columns.entries()) column.push(row[at] ?? Number.NaN);
-    if (this.length < MOST) return;
-    this.#every *= 2;
+    if (this.length < MAX_LENGTH) return;
+    this.#stride *= 2;
     for (const column of this.columns) {
-      const kept = column.filter((_, index) => index % 2 === 1);
+      const remaining = column.filter((_, index) => index % 2 === 1);
       column.length = 0;
-      column.push(...kept);
+      column.push(...remaining);
     }
   }
 }

@@ -1,11 +1,11 @@
-/** What components share: the model's news, and the browser's wishes. */
+/** Hooks of the components: changes of the model, and media queries of the browser. */
 
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { Model } from "./model.ts";
 
-/** Draws the component again when the model has changed, at most once a frame. */
+/** Renders the component again when the model has changed, at most once per frame. */
 export function useModel(model: Model): void {
-  const [, again] = useReducer((count: number) => count + 1, 0);
+  const [, rerender] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
     let isDue = false;
     return model.subscribe(() => {
@@ -13,13 +13,13 @@ export function useModel(model: Model): void {
       isDue = true;
       requestAnimationFrame(() => {
         isDue = false;
-        again(undefined);
+        rerender(undefined);
       });
     });
   }, [model]);
 }
 
-/** Whether a media query holds, now and later. */
+/** Whether a media query matches, now and later. */
 export function useMedia(query: string): boolean {
   const [holds, setHolds] = useState(() => matchMedia(query).matches);
   useEffect(() => {

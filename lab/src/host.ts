@@ -1,78 +1,84 @@
-/** The page's end of a notebook's cell: whose colors it takes, and who is told of another scenario. */
+/**
+ * Connection of the page to a notebook widget: the widget sends scenario and colors, the page sends edited
+ * text.
+ */
 
-/** What the frame of a widget is called: by it the page knows where it is. */
+/** Name of the widget's frame, by which the page recognizes it. */
 export const FRAME = "forebay-laboratory";
 
-/** What a widget says to the page in its frame: what is to be shown. */
-export interface Shown {
+/** State that a widget sends to the page in its frame. */
+export interface WidgetState {
   text: string;
   isDark: boolean;
 }
 
-/** What the page says to the widget around it. */
-export type Told =
-  /** It is there, and shows nothing yet. */
-  | { kind: "begun" }
-  /** The engines took another scenario. */
+/** Message from the page to the widget around it. */
+export type PageMessage =
+  /** The page has loaded and shows nothing yet. */
+  | { kind: "ready" }
+  /** The engines accepted another scenario. */
   | { kind: "text"; text: string }
-  /** It is so high now, in pixels. */
+  /** Height of the page, in pixels. */
   | { kind: "height"; pixels: number };
 
-/** A notebook around the page. */
+/** Connection to the widget around the page. */
 export class Host {
-  shown: Shown;
-  #hear: (shown: Shown) => void = () => {};
+  state: WidgetState;
+  #listener: (state: WidgetState) => void = () => {};
 
-  private constructor(shown: Shown) {
-    this.shown = shown;
+  private constructor(state: WidgetState) {
+    this.state = state;
   }
 
-  /** The widget around this page, with what it wants to be shown first; null where the page is on its own. */
-  static greeted(): Promise<Host | null> {
+  /**
+   * Connects to the widget around this page and waits for its first state. Resolves to null outside of a
+   * widget.
+   */
+  static connect(): Promise<Host | null> {
     if (window.parent === window || window.name !== FRAME) return Promise.resolve(null);
     return new Promise((resolve) => {
       let host: Host | null = null;
       addEventListener("message", ({ source, data }: MessageEvent<unknown>) => {
-        if (source !== window.parent || !isShown(data)) return;
+        if (source !== window.parent || !isWidgetState(data)) return;
         if (host) {
-          host.shown = data;
-          host.#hear(data);
+          host.state = data;
+          host.#listener(data);
           return;
         }
         host = new Host(data);
         resolve(host);
       });
-      tell({ kind: "begun" });
+      post({ kind: "ready" });
     });
   }
 
-  /** Calls back with whatever the widget wants to be shown from now on. */
-  listen(hear: (shown: Shown) => void): void {
-    this.#hear = hear;
+  /** Sets the listener for later states of the widget. */
+  listen(listener: (state: WidgetState) => void): void {
+    this.#listener = listener;
   }
 
-  /** Tells the widget of a scenario that it does not have. */
-  told(text: string): void {
-    if (text === this.shown.text) return;
-    this.shown = { ...this.shown, text };
-    tell({ kind: "text", text });
+  /** Sends a scenario to the widget, unless the widget has it. */
+  sendText(text: string): void {
+    if (text === this.state.text) return;
+    this.state = { ...this.state, text };
+    post({ kind: "text", text });
   }
 
-  /** Tells the widget of the height of what stands in this element, now and later. */
-  measure(element: Element): void {
-    new ResizeObserver(() => tell({ kind: "height", pixels: Math.ceil(element.scrollHeight) })).observe(
+  /** Reports the height of an element to the widget, now and after each change. */
+  reportHeight(element: Element): void {
+    new ResizeObserver(() => post({ kind: "height", pixels: Math.ceil(element.scrollHeight) })).observe(
       element,
     );
   }
 }
 
-function isShown(data: unknown): data is Shown {
+function isWidgetState(data: unknown): data is WidgetState {
   if (typeof data !== "object" || data === null) return false;
   const { text, isDark } = data as Record<string, unknown>;
   return typeof text === "string" && typeof isDark === "boolean";
 }
 
-function tell(news: Told): void {
-  // A page without an origin of its own knows none of the notebook's; nothing in this is a secret.
-  window.parent.postMessage(news, "*");
+function post(message: PageMessage): void {
+  // A page without an origin does not know the origin of the notebook. The message contains no secret.
+  window.parent.postMessage(message, "*");
 }

@@ -1,10 +1,10 @@
-/** The link and its queue, live. */
+/** Live view of the link and its queue. */
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
-import type { Flash } from "./line.ts";
 import type { Model } from "./model.ts";
 import { amount, share, short, time } from "./numbers.ts";
+import type { Flash } from "./packet_queue.ts";
 import { Scene } from "./scene.ts";
 
 interface Props {
@@ -15,35 +15,35 @@ interface Props {
 
 export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const painted = useRef<Scene | null>(null);
-  const looks = useRef({ isDark, isStill });
-  looks.current = { isDark, isStill };
+  const sceneRef = useRef<Scene | null>(null);
+  const appearance = useRef({ isDark, isStill });
+  appearance.current = { isDark, isStill };
   useEffect(() => {
     const own = canvas.current;
     if (!own) return;
     const scene = new Scene(own);
-    painted.current = scene;
-    let shown: unknown = null;
+    sceneRef.current = scene;
+    let painted: unknown = null;
     let frame = 0;
     const paint = (now: number): void => {
-      const { picture, resolved, line } = model;
+      const { picture, resolved, queue } = model;
       const link = picture?.links[resolved?.target ?? 0];
-      line.pass(picture?.timeS ?? 0);
+      queue.advanceTo(picture?.timeS ?? 0);
       scene.paint(
-        line,
+        queue,
         {
           timeS: picture?.timeS ?? 0,
           waiting: link?.waitingPackets ?? 0,
           buffer: resolved?.buffer.packets ?? 1,
           utilization: link?.utilization ?? 0,
           isPlaying: model.phase === "playing",
-          ...looks.current,
+          ...appearance.current,
         },
         now,
       );
-      if (picture && picture !== shown) {
-        shown = picture;
-        model.shown();
+      if (picture && picture !== painted) {
+        painted = picture;
+        model.pictureShown();
       }
       frame = requestAnimationFrame(paint);
     };
@@ -58,18 +58,18 @@ export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element 
         ref={canvas}
         role="img"
         onClick={({ offsetX, offsetY }) => {
-          const flash = painted.current?.at(offsetX, offsetY);
+          const flash = sceneRef.current?.at(offsetX, offsetY);
           if (flash) model.choose(signalOf(flash));
         }}
         onPointerMove={({ offsetX, offsetY, currentTarget }) => {
-          currentTarget.style.cursor = painted.current?.at(offsetX, offsetY) ? "pointer" : "";
+          currentTarget.style.cursor = sceneRef.current?.at(offsetX, offsetY) ? "pointer" : "";
         }}
-        aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets wait; ${amount(link?.drops ?? 0)} were lost`}
+        aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets in the queue; ${amount(link?.drops ?? 0)} packets lost`}
       />
       <dl class="figures">
         <Figure name="time" value={time(picture?.timeS ?? 0)} />
         <Figure name="utilization" value={share(link?.utilization ?? Number.NaN)} />
-        <Figure name="wait now" value={time(link?.backlogS ?? 0)} />
+        <Figure name="queueing delay" value={time(link?.backlogS ?? 0)} />
         <Figure name="packets" value={short(link?.arrivals ?? 0)} />
         <Figure name="lost" value={amount(link?.drops ?? 0)} />
         <Figure name="marked" value={amount(link?.marks ?? 0)} />
@@ -79,9 +79,9 @@ export function LinkView({ model, isDark, isStill }: Props): preact.JSX.Element 
   );
 }
 
-/** A flash of a packet that was lost or marked, without what is only of its painting. */
-function signalOf({ kind, timeS, flow, group, packet, bytes, acknowledges }: Flash): Signal {
-  return { kind: kind === "marked" ? kind : "dropped", timeS, flow, group, packet, bytes, acknowledges };
+/** Signal of an event that was clicked. */
+function signalOf({ kind, timeS, flow, group, packet, bytes, isAck }: Flash): Signal {
+  return { kind: kind === "marked" ? kind : "dropped", timeS, flow, group, packet, bytes, isAck };
 }
 
 function Figure({ name, value }: { name: string; value: string }): preact.JSX.Element {

@@ -1,160 +1,173 @@
 /**
- * What came of a packet that was dropped or marked: when its sender noticed, how far its window fell, when it had
- * grown back. All of it is read off how the sender stood after each instant, and off what the link saw of the packet.
+ * Consequences of a dropped or marked packet: its detection by the sender, the reduction of the congestion
+ * window, and the recovery of the window. The source is the state of the sender after each instant, and the
+ * events of the packet at the link.
  */
 
-import { ARRIVES, IS_DROPPED, OPEN, RECOVERY, type Standing } from "./engine/figures.ts";
-import type { Course, Signal } from "./engine/replay.ts";
+import { ARRIVAL, DROP, OPEN, RECOVERY, type SenderState } from "./engine/figures.ts";
+import type { Signal, StateHistory } from "./engine/replay.ts";
 
-/** How a sender came to know. */
-export type Notice =
-  /** Acknowledgments of later packets: fast recovery began. */
+/** Way in which a sender detected a loss or mark. */
+export type DetectionMethod =
+  /** Acknowledgments of later packets started fast recovery. */
   | "recovery"
-  /** Its retransmission timer expired. */
+  /** The retransmission timer expired. */
   | "timeout"
-  /** It was repairing already, and found this packet in the course of it. */
-  | "repair"
-  /** The acknowledgment of a marked packet told it. */
+  /** The sender was recovering from an earlier loss and retransmitted this packet as well. */
+  | "same_recovery"
+  /** The acknowledgment of the packet echoed the mark. */
   | "echo";
 
 export interface Story {
-  /** The window and the round trip at the signal. */
+  /** Congestion window in packets, and round-trip time in seconds, at the signal. */
   windowPackets: number;
   rttS: number;
-  /** Whether the sender was repairing an earlier loss then. */
-  wasRepairing: boolean;
-  noticed: { timeS: number; how: Notice; unacknowledged: number } | null;
-  /** Expiries of the timer until the packet was acknowledged. */
+  /** Whether the sender was recovering from an earlier loss at the signal. */
+  wasInRecovery: boolean;
+  detection: { timeS: number; method: DetectionMethod; sndUna: number } | null;
+  /** Times at which the timer expired before the acknowledgment, in seconds. */
   timeoutsS: number[];
-  /** How the window fell when that was noticed: to its lowest until the repair was over. */
-  fall: { timeS: number; fromPackets: number; toPackets: number } | null;
-  /** Up to where slow start goes after it, packets. */
+  /** Reduction of the window after the detection, to its lowest value during the recovery. */
+  reduction: { timeS: number; fromPackets: number; toPackets: number } | null;
+  /** Slow start threshold after the reduction, in packets. */
   ssthreshPackets: number;
-  /** When the packet came to the link again, and when it was dropped again. */
-  againS: number[];
+  /** Times at which the packet arrived at the link again, and at which it was dropped again, in seconds. */
+  retransmissionsS: number[];
   droppedAgainS: number[];
   acknowledgedS: number | null;
-  /** When the window was as large as before. */
-  grownBackS: number | null;
-  /** The next loss that the sender noticed once this one was repaired. */
-  nextS: number | null;
-  /** Whether there is nothing more to wait for. */
-  isWhole: boolean;
+  /** Time at which the window reached its former size, in seconds. */
+  restoredS: number | null;
+  /** Time at which the sender detected the next loss after this recovery, in seconds. */
+  nextLossS: number | null;
+  /** Whether the story is complete, so that the replay may stop. */
+  isComplete: boolean;
 }
 
-/** Windows that differ by less are the same: the fast path of a repair moves them by parts of a packet. */
-const SAME = 0.995;
+/**
+ * Ratio above which windows count as equal. Window moderation during a recovery changes them by fractions of
+ * a packet.
+ */
+const SAME_WINDOW = 0.995;
 
-/** The story of a signal up to a moment. */
-export function storyOf(signal: Signal, course: Course, untilS = Number.POSITIVE_INFINITY): Story {
-  const standings = course.standings.filter(({ timeS }) => timeS <= untilS);
-  const sightings = course.sightings.filter(({ timeS }) => timeS <= untilS);
-  const behind = standings.findIndex(({ timeS }) => timeS > signal.timeS);
-  const first = behind < 0 ? standings.length : behind;
-  const at = standings[first - 1];
-  const again = sightings.filter(({ happening, timeS }) => happening === ARRIVES && timeS > signal.timeS);
-  const acknowledged = standings.slice(first).find((it) => it.unacknowledged > signal.packet);
+/** Story of a signal up to a time in seconds. */
+export function storyOf(signal: Signal, history: StateHistory, untilS = Number.POSITIVE_INFINITY): Story {
+  const states = history.states.filter(({ timeS }) => timeS <= untilS);
+  const packetEvents = history.packetEvents.filter(({ timeS }) => timeS <= untilS);
+  const firstAfter = states.findIndex(({ timeS }) => timeS > signal.timeS);
+  const first = firstAfter < 0 ? states.length : firstAfter;
+  const at = states[first - 1];
+  const again = packetEvents.filter(({ kind, timeS }) => kind === ARRIVAL && timeS > signal.timeS);
+  const acknowledged = states.slice(first).find((it) => it.sndUna > signal.packet);
   const story: Story = {
     windowPackets: at?.cwndPackets ?? Number.NaN,
     rttS: at?.rttS ?? 0,
-    wasRepairing: at !== undefined && at.state !== OPEN,
-    noticed: null,
+    wasInRecovery: at !== undefined && at.lossState !== OPEN,
+    detection: null,
     timeoutsS: [],
-    fall: null,
+    reduction: null,
     ssthreshPackets: Number.NaN,
-    againS: again.map(({ timeS }) => timeS),
-    droppedAgainS: sightings
-      .filter(({ happening, timeS }) => happening === IS_DROPPED && timeS > signal.timeS)
+    retransmissionsS: again.map(({ timeS }) => timeS),
+    droppedAgainS: packetEvents
+      .filter(({ kind, timeS }) => kind === DROP && timeS > signal.timeS)
       .map(({ timeS }) => timeS),
     acknowledgedS: acknowledged?.timeS ?? null,
-    grownBackS: null,
-    nextS: null,
-    isWhole: false,
+    restoredS: null,
+    nextLossS: null,
+    isComplete: false,
   };
   if (first === 0) return story;
-  const notice =
-    signal.kind === "marked" ? echoed(standings, first, signal) : noticed(standings, first, story);
-  story.timeoutsS = standings
-    .filter((_, place) => place >= first && expires(standings, place))
+  const detection =
+    signal.kind === "marked" ? detectMark(states, first, signal) : detectLoss(states, first, story);
+  story.timeoutsS = states
+    .filter((_, place) => place >= first && timesOut(states, place))
     .map(({ timeS }) => timeS)
     .filter((timeS) => timeS <= (story.acknowledgedS ?? untilS));
-  if (!notice) return story;
-  const place = notice.place;
-  const standing = standings[place];
-  if (!standing) return story;
-  story.noticed = { timeS: standing.timeS, how: notice.how, unacknowledged: standing.unacknowledged };
-  const { lowest, over } = fallOf(standings, place, signal.kind);
-  const before = standings[place - 1]?.cwndPackets ?? Number.NaN;
-  const low = standings[lowest];
-  if (low && notice.how !== "repair" && low.cwndPackets < SAME * before) {
-    story.fall = { timeS: low.timeS, fromPackets: before, toPackets: low.cwndPackets };
+  if (!detection) return story;
+  const place = detection.index;
+  const state = states[place];
+  if (!state) return story;
+  story.detection = { timeS: state.timeS, method: detection.method, sndUna: state.sndUna };
+  const { lowest, over } = reductionOf(states, place, signal.kind);
+  const before = states[place - 1]?.cwndPackets ?? Number.NaN;
+  const low = states[lowest];
+  if (low && detection.method !== "same_recovery" && low.cwndPackets < SAME_WINDOW * before) {
+    story.reduction = { timeS: low.timeS, fromPackets: before, toPackets: low.cwndPackets };
     story.ssthreshPackets = low.ssthreshPackets;
-    const back = standings.slice(lowest).find(({ cwndPackets }) => cwndPackets >= before);
-    story.grownBackS = back?.timeS ?? null;
+    const back = states.slice(lowest).find(({ cwndPackets }) => cwndPackets >= before);
+    story.restoredS = back?.timeS ?? null;
   }
-  const next = standings.findIndex((_, later) => later > over && begins(standings, later));
-  story.nextS = standings[next]?.timeS ?? null;
-  story.isWhole = story.acknowledgedS !== null && (!story.fall || !!(story.grownBackS ?? story.nextS));
+  const next = states.findIndex((_, later) => later > over && startsRecovery(states, later));
+  story.nextLossS = states[next]?.timeS ?? null;
+  story.isComplete =
+    story.acknowledgedS !== null && (!story.reduction || !!(story.restoredS ?? story.nextLossS));
   return story;
 }
 
-interface Place {
-  place: number;
-  how: Notice;
+interface DetectionPoint {
+  /** Index of the state. */
+  index: number;
+  method: DetectionMethod;
 }
 
-/** Where the loss was noticed: a repair began, or the packet was sent again while one went on. */
-function noticed(standings: readonly Standing[], first: number, story: Story): Place | null {
-  const { againS, acknowledgedS } = story;
-  const end = Math.min(againS[0] ?? Number.POSITIVE_INFINITY, acknowledgedS ?? Number.POSITIVE_INFINITY);
-  const isDue = ({ timeS }: Standing): boolean => timeS <= end;
-  for (let place = first; place < standings.length; place += 1) {
-    const standing = standings[place];
-    if (!standing || !isDue(standing)) break;
-    if (expires(standings, place)) return { place, how: "timeout" };
-    if (begins(standings, place)) return { place, how: "recovery" };
+/** Finds the detection of a loss: the start of a recovery, or the retransmission during one. */
+function detectLoss(states: readonly SenderState[], first: number, story: Story): DetectionPoint | null {
+  const { retransmissionsS, acknowledgedS } = story;
+  const end = Math.min(
+    retransmissionsS[0] ?? Number.POSITIVE_INFINITY,
+    acknowledgedS ?? Number.POSITIVE_INFINITY,
+  );
+  const isDue = ({ timeS }: SenderState): boolean => timeS <= end;
+  for (let place = first; place < states.length; place += 1) {
+    const state = states[place];
+    if (!state || !isDue(state)) break;
+    if (timesOut(states, place)) return { index: place, method: "timeout" };
+    if (startsRecovery(states, place)) return { index: place, method: "recovery" };
   }
   if (end === Number.POSITIVE_INFINITY) return null;
-  let last: Place | null = null;
-  for (let place = first; place < standings.length; place += 1) {
-    const [before, standing] = [standings[place - 1], standings[place]];
-    if (!before || !standing || !isDue(standing)) break;
-    if (standing.retransmissions > before.retransmissions) last = { place, how: "repair" };
+  let last: DetectionPoint | null = null;
+  for (let place = first; place < states.length; place += 1) {
+    const [before, state] = [states[place - 1], states[place]];
+    if (!before || !state || !isDue(state)) break;
+    if (state.retransmissions > before.retransmissions) last = { index: place, method: "same_recovery" };
   }
   return last;
 }
 
-/** Where the acknowledgment of a marked packet came. */
-function echoed(standings: readonly Standing[], first: number, { packet }: Signal): Place | null {
-  const place = standings.findIndex((it, later) => later >= first && it.unacknowledged > packet);
-  return place < 0 ? null : { place, how: "echo" };
+/** Finds the acknowledgment of a marked packet. */
+function detectMark(
+  states: readonly SenderState[],
+  first: number,
+  { packet }: Signal,
+): DetectionPoint | null {
+  const place = states.findIndex((it, later) => later >= first && it.sndUna > packet);
+  return place < 0 ? null : { index: place, method: "echo" };
 }
 
-/** Where the window is lowest from a notice until the repair is over, and where that is. */
-function fallOf(
-  standings: readonly Standing[],
+/** Finds the state with the lowest window between a detection and the end of the recovery, and that end. */
+function reductionOf(
+  states: readonly SenderState[],
   from: number,
   kind: Signal["kind"],
 ): { lowest: number; over: number } {
-  const open = standings.findIndex(({ state }, place) => place >= from && state === OPEN);
-  const over = open < 0 ? standings.length - 1 : open;
+  const open = states.findIndex(({ lossState }, place) => place >= from && lossState === OPEN);
+  const over = open < 0 ? states.length - 1 : open;
   if (kind === "marked") return { lowest: from, over: from };
   let lowest = from;
   for (let place = from; place <= over; place += 1) {
-    const [low, here] = [standings[lowest], standings[place]];
+    const [low, here] = [states[lowest], states[place]];
     if (low && here && here.cwndPackets < low.cwndPackets) lowest = place;
   }
   return { lowest, over };
 }
 
-function expires(standings: readonly Standing[], place: number): boolean {
-  const [before, standing] = [standings[place - 1], standings[place]];
-  return !!before && !!standing && standing.timeouts > before.timeouts;
+function timesOut(states: readonly SenderState[], place: number): boolean {
+  const [before, state] = [states[place - 1], states[place]];
+  return !!before && !!state && state.timeouts > before.timeouts;
 }
 
-/** Whether a repair begins there. */
-function begins(standings: readonly Standing[], place: number): boolean {
-  const [before, standing] = [standings[place - 1], standings[place]];
-  if (!before || !standing) return false;
-  return (before.state === OPEN && standing.state === RECOVERY) || expires(standings, place);
+/** Whether a recovery starts at a state. */
+function startsRecovery(states: readonly SenderState[], place: number): boolean {
+  const [before, state] = [states[place - 1], states[place]];
+  if (!before || !state) return false;
+  return (before.lossState === OPEN && state.lossState === RECOVERY) || timesOut(states, place);
 }

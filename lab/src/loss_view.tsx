@@ -1,11 +1,11 @@
-/** The packets that were lost or marked last, and the story of the one that was chosen. */
+/** List of the packets that were lost or marked last, and the story of the chosen one. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
-import { Follow, type Followed } from "./follow.ts";
 import { LossChart, marksOf } from "./loss_chart.tsx";
+import { LossReplay, type ReplayResult } from "./loss_replay.ts";
 import { storyOf } from "./loss_story.ts";
-import { COVERED, headline, moment, nameOf, type Owner, tellingOf } from "./loss_words.ts";
+import { CHART_SPAN, headline, moment, nameOf, type Owner, storyRows } from "./loss_text.ts";
 import type { Model } from "./model.ts";
 import { short } from "./numbers.ts";
 import { colorOf } from "./palette.ts";
@@ -18,8 +18,8 @@ interface Props {
 }
 
 export function LossView({ model, start, module, isDark }: Props): preact.JSX.Element {
-  const [followed, setFollowed] = useState<Followed | null>(null);
-  const follow = useMemo(() => new Follow(start, module, setFollowed), [start, module]);
+  const [replay, setReplay] = useState<ReplayResult | null>(null);
+  const replayer = useMemo(() => new LossReplay(start, module, setReplay), [start, module]);
   const { chosen, resolved } = model;
   const recoveries = useMemo(() => recoveriesOf(resolved?.canonical), [resolved?.canonical]);
   const ownerOf = ({ flow, group }: Signal): Owner => {
@@ -30,19 +30,19 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
   };
   useEffect(() => {
     if (!chosen || !resolved) {
-      follow.cancel();
+      replayer.cancel();
       return;
     }
     const roundTripS = model.roundTripS;
-    void follow.follow(model.text, {
+    void replayer.replay(model.text, {
       signal: chosen,
       beforeS: 8 * (roundTripS + resolved.buffer.seconds),
       roundTripS,
       target: resolved.target,
       responsive: ownerOf(chosen).responsive,
     });
-  }, [chosen, follow]);
-  useEffect(() => () => follow.cancel(), [follow]);
+  }, [chosen, replayer]);
+  useEffect(() => () => replayer.cancel(), [replayer]);
   return (
     <section class="lost" aria-label="Lost packets">
       <List model={model} ownerOf={ownerOf} isDark={isDark} />
@@ -51,7 +51,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
           model={model}
           signal={chosen}
           owner={ownerOf(chosen)}
-          followed={followed?.signal === chosen ? followed : null}
+          replay={replay?.signal === chosen ? replay : null}
           isDark={isDark}
         />
       )}
@@ -59,17 +59,17 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
   );
 }
 
-/** The last ones as buttons; one of them is in the order of tabs, and arrows go to the others. */
+/** Signals as buttons. One of them is in the tab order, and arrow keys move between them. */
 function List(props: {
   model: Model;
   ownerOf: (signal: Signal) => Owner;
   isDark: boolean;
 }): preact.JSX.Element {
   const { model, ownerOf, isDark } = props;
-  // While somebody is in it, what comes and goes must not move it.
-  const [held, setHeld] = useState<Signal[] | null>(null);
+  // While the list has the focus, new signals must not move its entries.
+  const [frozen, setFrozen] = useState<Signal[] | null>(null);
   const place = useRef<HTMLDivElement>(null);
-  const last = held ?? model.signals.list;
+  const last = frozen ?? model.signals.list;
   const isOld = model.chosen !== null && !last.some((signal) => isSame(signal, model.chosen));
   const signals = isOld && model.chosen ? [...last, model.chosen] : last;
   const chosen = signals.findIndex((signal) => isSame(signal, model.chosen));
@@ -84,17 +84,19 @@ function List(props: {
     buttons[next].click();
   };
   if (signals.length === 0)
-    return <p class="unit">Packets that are lost or marked stand here: choose one to see what followed.</p>;
+    return (
+      <p class="unit">This list shows lost and marked packets. Choose one to see how its flow reacted.</p>
+    );
   return (
     <div
       ref={place}
       class="signals"
       role="toolbar"
-      aria-label="The packets that were lost or marked last, the latest first"
+      aria-label="Packets that were lost or marked last, the latest first"
       onKeyDown={move}
-      onFocusCapture={() => setHeld((before) => before ?? model.signals.list)}
+      onFocusCapture={() => setFrozen((before) => before ?? model.signals.list)}
       onBlurCapture={({ relatedTarget }) => {
-        if (!place.current?.contains(relatedTarget as Node | null)) setHeld(null);
+        if (!place.current?.contains(relatedTarget as Node | null)) setFrozen(null);
       }}
     >
       {signals.map((signal, at) => (
@@ -113,7 +115,7 @@ function List(props: {
               fill="none"
             />
           </svg>{" "}
-          <span class="hidden">{signal.kind === "dropped" ? "lost by" : "marked, of"} </span>
+          <span class="hidden">{signal.kind === "dropped" ? "lost packet of" : "marked packet of"} </span>
           {nameOf(ownerOf(signal))} <span class="unit">{moment(signal.timeS)}</span>
         </button>
       ))}
@@ -125,21 +127,21 @@ function Story(props: {
   model: Model;
   signal: Signal;
   owner: Owner;
-  followed: Followed | null;
+  replay: ReplayResult | null;
   isDark: boolean;
 }): preact.JSX.Element {
-  const { model, signal, owner, followed, isDark } = props;
+  const { model, signal, owner, replay, isDark } = props;
   const [isWhole, setWhole] = useState(false);
   useEffect(() => setWhole(false), [signal]);
   const shownS = isWhole ? Number.POSITIVE_INFINITY : (model.picture?.timeS ?? 0);
-  const course = followed?.course ?? null;
+  const history = replay?.history ?? null;
   const hasEnded = model.phase === "ended";
   const untilS = hasEnded ? Number.POSITIVE_INFINITY : shownS;
-  // Once all is shown, no frame changes it.
-  const bound = course && untilS >= course.untilS ? Number.POSITIVE_INFINITY : untilS;
-  const story = useMemo(() => course && storyOf(signal, course, bound), [course, signal, bound]);
-  const isLater = course !== null && untilS < course.untilS;
-  const told = course && story && tellingOf(signal, owner, { story, course, isLater });
+  // A complete story no longer depends on the frame.
+  const bound = history && untilS >= history.untilS ? Number.POSITIVE_INFINITY : untilS;
+  const story = useMemo(() => history && storyOf(signal, history, bound), [history, signal, bound]);
+  const isLater = history !== null && untilS < history.untilS;
+  const rows = history && story && storyRows(signal, owner, { story, history, isLater });
   return (
     <div class="story">
       <p class="headline" role="status">
@@ -148,16 +150,15 @@ function Story(props: {
       <button type="button" class="close" onClick={() => model.choose(null)}>
         Close
       </button>
-      {followed?.refusal && <p class="wrong">{followed.refusal.message}</p>}
-      {!followed?.refusal && !told && (
+      {replay?.refusal && <p class="wrong">{replay.refusal.message}</p>}
+      {!replay?.refusal && !rows && (
         <p class="unit">
-          The same run goes once more, quietly, up to there: {short(model.picture?.events ?? 0)} events at the
-          most…
+          The run is replayed in the background, up to {short(model.picture?.events ?? 0)} events…
         </p>
       )}
-      {told && (
+      {rows && (
         <dl>
-          {told.map(([name, value]) => (
+          {rows.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
               <dd>{value}</dd>
@@ -165,22 +166,22 @@ function Story(props: {
           ))}
         </dl>
       )}
-      {course && story && owner.responsive && !signal.acknowledges && (
+      {history && story && owner.responsive && !signal.isAck && (
         <figure>
           <figcaption>
-            Its window <span class="unit">packets</span>
+            Congestion window of the flow <span class="unit">packets</span>
           </figcaption>
-          <LossChart signal={signal} course={course} story={story} untilS={untilS} isDark={isDark} />
+          <LossChart signal={signal} history={history} story={story} untilS={untilS} isDark={isDark} />
           <p class="legend">
             {marksOf(signal, story)
               .map(({ letter, name }) => `${letter} ${name}`)
               .join(" · ")}
-            {course.isCut && " (more happened than can be kept)"}
-            <span class="hidden">; {COVERED}</span>
+            {history.isTruncated && " (the record is incomplete because it reached its limit)"}
+            <span class="hidden">; {CHART_SPAN}</span>
           </p>
           {isLater && (
             <button type="button" onClick={() => setWhole(true)}>
-              Show what follows at once
+              Show all that follows
             </button>
           )}
         </figure>
@@ -197,7 +198,7 @@ function keyOf({ kind, timeS, group, flow, packet }: Signal): string {
   return `${kind} ${timeS} ${group} ${flow} ${packet}`;
 }
 
-/** How each group finds losses, as the resolved scenario says. */
+/** Loss recovery of each group, from the resolved scenario. */
 function recoveriesOf(canonical: string | undefined): string[] {
   const found = JSON.parse(canonical ?? "{}") as { flows?: { recovery?: string }[] };
   return (found.flows ?? []).map(({ recovery }) => recovery ?? "");

@@ -1,51 +1,60 @@
 /**
- * Begins the page: the engines are unpacked from it, and the scenario comes with the link, the file or the shelf.
+ * Entry point of the page: it unpacks the engines and opens the scenario of the link, of the file or of the
+ * list.
  *
- * 1. `engine/` is a worker with the engines: `instance` has the calls, `player` a run and its clock, `replay` the same
- *    run again with one flow followed; `protocol` and `client` are the two ends of the thread.
- * 2. `model.ts` is the state of the page. `changes.ts` has what controls change, and `share.ts` the link.
- * 3. `line.ts` and `scene.ts` show the queue, `history.ts` and `charts.tsx` a run over time. `signals.ts`, `follow.ts`
- *    and `loss_story.ts` explain a lost packet.
- * 4. `tradeoff.ts` asks models and runs in the background, and `panel.tsx` draws them; `rules.ts` judges the rules.
+ * 1. `engine/` is a worker with the engines: `instance` calls the WebAssembly module, `player` plays a run by
+ *    a clock, and `replay` repeats a run to record one flow. `protocol` and `client` connect the worker with
+ *    the page.
+ * 2. `model.ts` is the state of the page. `changes.ts` has the edits of the controls, and `share.ts` the
+ *    link.
+ * 3. `packet_queue.ts` and `scene.ts` show the queue, `history.ts` and `charts.tsx` a run over time.
+ *    `recent_signals.ts`, `loss_replay.ts` and `loss_story.ts` explain a lost packet.
+ * 4. `tradeoff.ts` runs models and simulations in the background, and `panel.tsx` draws them. `rules.ts`
+ *    evaluates the rules.
  * 5. `experiments/` has the guided experiments as data, and their runs.
  *
- * All other files are views. `build.mjs` makes one file of everything.
+ * All other files are views. `build.mjs` bundles everything into one file.
  */
 
 import { render } from "preact";
 import { App } from "./app.tsx";
-import type { Order } from "./engine/protocol.ts";
+import type { WorkerRequest } from "./engine/protocol.ts";
 import { Host } from "./host.ts";
 import { Model } from "./model.ts";
 import { sharedOf } from "./share.ts";
 
-/** Milliseconds that a worker has to take the engines. */
-const PATIENCE_MS = 5000;
+/** Time limit for a worker to accept the engines, in milliseconds. */
+const LOAD_TIMEOUT_MS = 5000;
 
-/** What stands in the page between its marks. */
-function kept(id: string): string {
+/** Text of an element that the build embedded in the page. */
+function embedded(id: string): string {
   return document.getElementById(id)?.textContent?.trim() ?? "";
 }
 
-/** The engines, from text that mail and editors leave alone. */
+/** Unpacks the engines from base64 text, which mail programs and editors do not change. */
 async function engines(): Promise<WebAssembly.Module> {
-  const packed = Uint8Array.from(atob(kept("engines")), (character) => character.charCodeAt(0));
+  const packed = Uint8Array.from(atob(embedded("engines")), (character) => character.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-/** How workers are started that run this code. */
-async function workers(code: string, module: WebAssembly.Module, host: Host | null): Promise<() => Worker> {
+/** Returns a function that starts workers with this code. */
+async function workerFactory(
+  code: string,
+  module: WebAssembly.Module,
+  host: Host | null,
+): Promise<() => Worker> {
   const blob = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   const start = (): Worker => new Worker(blob);
-  if (!host || (await works(start, module))) return start;
-  // The rules of VS Code's notebooks allow data and no blobs; Firefox sends engines to blobs and not to data.
+  if (!host || (await canLoad(start, module))) return start;
+  // The content security policy of VS Code's notebooks allows `data:` and no `blob:`. Firefox accepts
+  // WebAssembly modules in `blob:` workers and not in `data:` workers.
   const data = `data:text/javascript,${encodeURIComponent(code)}`;
   return () => new Worker(data);
 }
 
-/** Whether a worker that is started so takes the engines. */
-function works(start: () => Worker, module: WebAssembly.Module): Promise<boolean> {
+/** Whether a worker that is started this way accepts the engines. */
+function canLoad(start: () => Worker, module: WebAssembly.Module): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (answer: boolean) => (): void => {
       worker.terminate();
@@ -54,36 +63,36 @@ function works(start: () => Worker, module: WebAssembly.Module): Promise<boolean
     const worker = start();
     worker.onmessage = end(true);
     worker.onerror = end(false);
-    // One that cannot read what it is sent says nothing.
-    setTimeout(end(false), PATIENCE_MS);
-    worker.postMessage({ kind: "load", module } satisfies Order);
+    // A worker that cannot read the message does not answer.
+    setTimeout(end(false), LOAD_TIMEOUT_MS);
+    worker.postMessage({ kind: "load", module } satisfies WorkerRequest);
   });
 }
 
-interface Shelf {
+interface ScenarioEntry {
   name: string;
   text: string;
 }
 
-async function begin(): Promise<void> {
-  const place = document.getElementById("app");
-  if (!place) throw new Error("a page without a place for the laboratory");
-  const scenarios = JSON.parse(kept("scenarios")) as Shelf[];
-  const given = JSON.parse(kept("scenario") || "null") as Shelf | null;
-  const host = await Host.greeted();
-  let complaint: string | null = null;
+async function main(): Promise<void> {
+  const root = document.getElementById("app");
+  if (!root) throw new Error("the page has no element for the laboratory");
+  const scenarios = JSON.parse(embedded("scenarios")) as ScenarioEntry[];
+  const own = JSON.parse(embedded("scenario") || "null") as ScenarioEntry | null;
+  const host = await Host.connect();
+  let linkError: string | null = null;
   let experiment = "";
-  const first = host?.shown.text ?? given?.text ?? scenarios[0]?.text ?? "";
-  let text = first;
+  const initial = host?.state.text ?? own?.text ?? scenarios[0]?.text ?? "";
+  let text = initial;
   try {
     const shared = await sharedOf(location.hash);
     text = shared?.text ?? text;
     experiment = shared?.experiment ?? "";
   } catch (error) {
-    complaint = error instanceof Error ? error.message : String(error);
+    linkError = error instanceof Error ? error.message : String(error);
   }
   const module = await engines();
-  const start = await workers(kept("worker"), module, host);
+  const start = await workerFactory(embedded("worker"), module, host);
   const model = new Model(start, module, text);
   const show = (opened: string): void =>
     render(
@@ -92,24 +101,24 @@ async function begin(): Promise<void> {
         start={start}
         module={module}
         scenarios={scenarios}
-        complaint={complaint}
+        linkError={linkError}
         experiment={opened}
-        isHostDark={host?.shown.isDark ?? null}
+        isHostDark={host?.state.isDark ?? null}
       />,
-      place,
+      root,
     );
   show(experiment);
-  if (host) hosted(host, model, place, () => show(experiment));
+  if (host) syncWithHost(host, model, root, () => show(experiment));
   addEventListener("hashchange", () => {
     sharedOf(location.hash).then(
       (shared) => {
-        complaint = null;
+        linkError = null;
         show(shared?.experiment ?? "");
-        const wanted = shared?.text ?? first;
-        if (wanted !== model.text) void model.take(wanted);
+        const wanted = shared?.text ?? initial;
+        if (wanted !== model.text) void model.load(wanted);
       },
       (error: Error) => {
-        complaint = error.message;
+        linkError = error.message;
         show(experiment);
       },
     );
@@ -117,24 +126,24 @@ async function begin(): Promise<void> {
   await model.begin();
 }
 
-/** Lets a notebook and the page follow each other. */
-function hosted(host: Host, model: Model, place: Element, redraw: () => void): void {
+/** Synchronizes the page with a notebook. */
+function syncWithHost(host: Host, model: Model, root: Element, redraw: () => void): void {
   host.listen(({ text }) => {
     redraw();
-    if (text !== model.text) void model.take(text);
+    if (text !== model.text) void model.load(text);
   });
   let { resolved } = model;
   model.subscribe(() => {
-    // A text that is being typed is none yet: the engines have not taken it.
+    // The engines have not accepted a text that is being typed.
     if (model.resolved === resolved) return;
     resolved = model.resolved;
-    host.told(model.text);
+    host.sendText(model.text);
   });
-  host.measure(place);
+  host.reportHeight(root);
 }
 
-begin().catch((error: unknown) => {
-  const place = document.getElementById("app");
-  if (place)
-    place.textContent = `The laboratory cannot begin: ${error instanceof Error ? error.message : String(error)}`;
+main().catch((error: unknown) => {
+  const root = document.getElementById("app");
+  if (root)
+    root.textContent = `The laboratory cannot start: ${error instanceof Error ? error.message : String(error)}`;
 });

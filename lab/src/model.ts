@@ -1,29 +1,31 @@
-/** The laboratory's state: a scenario's text, what the engines say of it, and the run that is played. */
+/** State of the page: the scenario's text, its resolved form, and the run that is played. */
 
-import type { Changed } from "./changes.ts";
-import { Client, type RunNews } from "./engine/client.ts";
+import type { Edit } from "./changes.ts";
+import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
 import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
-import { Line } from "./line.ts";
-import { Signals } from "./signals.ts";
+import { PacketQueue } from "./packet_queue.ts";
+import { RecentSignals } from "./recent_signals.ts";
 
-/** Flows whose windows are shown. */
+/** Number of flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
-/** Sightings between two pictures: beyond them packets are not told apart. */
-const SIGHTINGS = 20_000;
-/** Milliseconds after which a text that was typed is read. */
-const PATIENCE_MS = 250;
+/**
+ * Largest number of packet events between two pictures. If there are more, the page shows no single packets.
+ */
+const MAX_PACKET_EVENTS = 20_000;
+/** Time after the last keystroke until the text is checked, in milliseconds. */
+const TYPING_DELAY_MS = 250;
 
-/** What a report says of a metric. */
+/** Metric of a report. */
 export interface Metric {
   mean: number;
   half_width: number | null;
 }
 
-/** What an engine answers. */
+/** Report of an engine. */
 export interface Report {
   engine: string;
   metrics: Record<string, Metric | undefined>;
@@ -32,19 +34,19 @@ export interface Report {
   warnings?: string[];
 }
 
-/** How fast a run is played. */
+/** Speed of a run: a round trip per second, a multiple of real time, or as fast as possible. */
 export type Pace = { kind: "slow" } | { kind: "times"; factor: number } | { kind: "fast" };
 
-/** What became of the run. */
-export type Phase = "none" | "waiting" | "playing" | "paused" | "ended" | "refused";
+/** Phase of the run. */
+export type Phase = "none" | "starting" | "playing" | "paused" | "ended" | "refused";
 
 export class Model {
   text: string;
-  /** What the engines make of the text; the last one that was valid. */
+  /** Resolved form of the last valid text. */
   resolved: Resolved | null = null;
-  /** The last background traffic that the text had: it can be added again. */
+  /** Last background traffic of the text, which the page can restore. */
   background: GroupControls | null = null;
-  /** What is wrong with the text or the run. */
+  /** Error of the text or of the run. */
   refusal: Refusal | null = null;
   description: Description | null = null;
   phase: Phase = "none";
@@ -53,138 +55,138 @@ export class Model {
   picture: Picture | null = null;
   eventsPerSecond = 0;
   report: Report | null = null;
-  /** Time, packets that wait, drops so far, and the window of each flow that is shown. */
+  /** Columns: time, packets in the queue, drops so far, and the window of each displayed flow. */
   history = new History(3 + SHOWN_FLOWS);
-  /** The same of the run before. */
+  /** History of the previous run. */
   before: History | null = null;
-  line = new Line();
-  /** The packets that were lost or marked last, and the one of which more is to be told. */
-  signals = new Signals();
+  queue = new PacketQueue();
+  /** Packets that were lost or marked last, and the chosen one. */
+  signals = new RecentSignals();
   chosen: Signal | null = null;
   readonly #client: Client;
   readonly #listeners = new Set<() => void>();
   #read: ((figures: Float64Array) => Picture) | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Changes that the text does not have yet, and what the controls show until it has them. */
+  /** Changes that are not applied yet, and the control values to display meanwhile. */
   #changes: Change[] = [];
-  #wished: Controls | null = null;
+  #pendingControls: Controls | null = null;
   #isChanging = false;
-  /** How often another text took the place of all that was there. */
+  /** Number of times that another text replaced the scenario. */
   #epoch = 0;
-  #wish: "play" | "pause" | "step" = "pause";
+  #intent: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
-    this.text = whole(text);
-    this.#client = new Client(start, module, (news) => this.#hear(news));
+    this.text = wellFormed(text);
+    this.#client = new Client(start, module, (message) => this.#onRunMessage(message));
   }
 
-  /** Asks the engines for themselves and for the first scenario. */
+  /** Loads the description of the engines and the first scenario. */
   async begin(): Promise<void> {
     this.description = await this.#client.ask<Description>({ do: "describe" });
     this.#read = reader(this.description.columns);
     await this.#check();
   }
 
-  /** Calls back whenever something has changed; the answer ends that. */
+  /** Adds a listener for changes. The returned function removes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Another text, as it is typed. */
+  /** Sets the text while it is typed. The check follows after a pause. */
   edit(text: string): void {
-    this.text = whole(text);
+    this.text = wellFormed(text);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#replace(this.text), PATIENCE_MS);
-    this.#tell();
+    this.#timer = setTimeout(() => void this.#load(this.text), TYPING_DELAY_MS);
+    this.#notify();
   }
 
-  /** Another text in the place of the one before, at once. */
-  async take(text: string): Promise<void> {
+  /** Replaces the scenario at once. */
+  async load(text: string): Promise<void> {
     this.#epoch += 1;
     this.#changes = [];
-    this.#wished = null;
-    await this.#replace(text);
+    this.#pendingControls = null;
+    await this.#load(text);
   }
 
-  /** Another text with keys changed, `key=value` each. The one that was asked for last stays. */
-  async takeChanged(text: string, overrides: readonly string[]): Promise<void> {
+  /** Replaces the scenario with overrides such as `key=value`. The latest call wins. */
+  async loadWithOverrides(text: string, overrides: readonly string[]): Promise<void> {
     this.#epoch += 1;
     const epoch = this.#epoch;
-    const changed = await this.#changed(
+    const edited = await this.#applyChanges(
       text,
       overrides.map((set) => ({ set })),
     );
-    if (changed !== null && epoch === this.#epoch) await this.take(changed);
+    if (edited !== null && epoch === this.#epoch) await this.load(edited);
   }
 
-  /** The values of the controls; null before the first scenario. */
+  /** Values of the controls; null before the first scenario. */
   get controls(): Controls | null {
-    return this.#wished ?? this.resolved?.controls ?? null;
+    return this.#pendingControls ?? this.resolved?.controls ?? null;
   }
 
-  /** Whether controls can change the text: not while something is wrong with it. */
+  /** Whether controls can change the text: not while the text has an error. */
   get isChangeable(): boolean {
     return this.resolved !== null && this.refusal?.kind !== "scenario";
   }
 
-  /** Changes the text as a control asks. Later changes wait for those before and then come all at once. */
-  change({ changes, controls }: Changed): void {
+  /** Applies the edit of a control. Edits that arrive meanwhile are applied together afterwards. */
+  change({ changes, controls }: Edit): void {
     this.#changes.push(...changes);
-    this.#wished = controls;
-    this.#tell();
-    if (!this.#isChanging) void this.#work();
+    this.#pendingControls = controls;
+    this.#notify();
+    if (!this.#isChanging) void this.#drainChanges();
   }
 
-  async #work(): Promise<void> {
+  async #drainChanges(): Promise<void> {
     this.#isChanging = true;
     while (this.#changes.length > 0) {
-      // What was typed is read first. Controls change no text that has a mistake.
-      while (this.#timer !== undefined) await this.#replace(this.text);
+      // Typed text is checked first. Controls do not change a text with an error.
+      while (this.#timer !== undefined) await this.#load(this.text);
       if (!this.isChangeable) this.#changes = [];
       if (this.#changes.length === 0) break;
       const { text } = this;
       const epoch = this.#epoch;
       const changes = this.#changes;
       this.#changes = [];
-      const changed = await this.#changed(text, changes);
-      if (epoch !== this.#epoch || changed === null) continue;
-      // What was typed meanwhile is changed, too.
+      const edited = await this.#applyChanges(text, changes);
+      if (epoch !== this.#epoch || edited === null) continue;
+      // The changes also apply to text that was typed meanwhile.
       if (text !== this.text) this.#changes = [...changes, ...this.#changes];
-      else await this.#replace(changed);
+      else await this.#load(edited);
     }
     this.#isChanging = false;
-    this.#wished = null;
-    this.#tell();
+    this.#pendingControls = null;
+    this.#notify();
   }
 
-  /** The engines' text after changes; null where they refuse them, and then the page says why. */
-  async #changed(text: string, changes: readonly Change[]): Promise<string | null> {
+  /** Returns the text after changes, or null if the engines refuse them. The page then shows the reason. */
+  async #applyChanges(text: string, changes: readonly Change[]): Promise<string | null> {
     try {
       return await this.#client.ask<string>({ do: "edit", text, changes });
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
-      // The text is as it was: nothing is wrong with it.
+      // The text is unchanged and has no error.
       this.refusal = { ...error.refusal, kind: "request" };
-      this.#tell();
+      this.#notify();
       return null;
     }
   }
 
-  async #replace(text: string): Promise<void> {
+  async #load(text: string): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.text = whole(text);
+    this.text = wellFormed(text);
     await this.#check();
   }
 
-  /** Simulated seconds in a second, for the pace that was chosen. */
+  /** Simulated seconds per second at the chosen pace; null means as fast as possible. */
   get speed(): number | null {
     if (this.pace.kind === "fast") return null;
     return this.pace.kind === "times" ? this.pace.factor : this.roundTripS;
   }
 
-  /** A round trip of the scenario, in seconds: its bandwidth-delay product over its rate. */
+  /** Round-trip time of the scenario in seconds: its bandwidth-delay product divided by its rate. */
   get roundTripS(): number {
     const { resolved } = this;
     const link = resolved?.links[resolved.target];
@@ -195,63 +197,63 @@ export class Model {
   setPace(pace: Pace): void {
     this.pace = pace;
     if (this.phase === "playing") this.#client.play(this.speed);
-    this.#tell();
+    this.#notify();
   }
 
   play(): void {
-    this.#wish = "play";
+    this.#intent = "play";
     if (this.phase === "ended" || this.phase === "none" || this.phase === "refused") this.restart();
     else {
       this.phase = "playing";
       this.#client.play(this.speed);
     }
-    this.#tell();
+    this.#notify();
   }
 
   pause(): void {
-    this.#wish = "pause";
+    this.#intent = "pause";
     if (this.phase !== "playing") return;
     this.phase = "paused";
     this.#client.pause();
-    this.#tell();
+    this.#notify();
   }
 
-  /** Goes on by a twentieth of a round trip. */
+  /** Advances by a twentieth of a round trip. */
   step(): void {
     if (this.phase === "playing") this.pause();
-    if (this.phase === "waiting") this.#wish = "step";
+    if (this.phase === "starting") this.#intent = "step";
     if (this.phase !== "paused") return;
     this.#client.step(this.roundTripS / 20);
   }
 
-  /** From the beginning, with the same random numbers; the run before stays as a pale trace. */
+  /** Restarts the run with the same random numbers. The previous run remains as pale lines. */
   restart(): void {
     if (!this.resolved || this.refusal?.kind === "scenario") return;
     if (this.history.length > 1) this.before = this.history;
     this.history = new History(3 + SHOWN_FLOWS);
-    this.line = new Line();
-    this.signals = new Signals();
+    this.queue = new PacketQueue();
+    this.signals = new RecentSignals();
     this.chosen = null;
     this.picture = null;
     this.report = null;
     this.refusal = null;
-    this.phase = "waiting";
-    this.#client.begin(this.text, [], SIGHTINGS, SHOWN_FLOWS);
-    this.#tell();
+    this.phase = "starting";
+    this.#client.startRun(this.text, [], MAX_PACKET_EVENTS, SHOWN_FLOWS);
+    this.#notify();
   }
 
-  /** The last picture is on the screen. */
-  shown(): void {
+  /** Reports that the last picture is on the screen. */
+  pictureShown(): void {
     this.#client.seen();
   }
 
-  /** More is to be told of this packet; of none where null. */
+  /** Chooses the signal whose story is shown; null closes the story. */
   choose(signal: Signal | null): void {
     this.chosen = signal;
-    this.#tell();
+    this.#notify();
   }
 
-  /** A question to the engines beside the run. */
+  /** Sends a request to the engines beside the run. */
   ask<T>(request: object): Promise<T> {
     return this.#client.ask<T>(request);
   }
@@ -268,44 +270,44 @@ export class Model {
     } catch (error) {
       if (text !== this.text || !(error instanceof RefusedError)) return;
       this.refusal = error.refusal;
-      this.#tell();
+      this.#notify();
     }
   }
 
-  #hear(news: RunNews): void {
-    switch (news.kind) {
-      case "begun":
-        this.endS = news.endS;
-        this.phase = this.#wish === "play" ? "playing" : "paused";
-        if (this.#wish === "play") this.#client.play(this.speed);
-        if (this.#wish === "step") {
-          this.#wish = "pause";
+  #onRunMessage(message: RunMessage): void {
+    switch (message.kind) {
+      case "started":
+        this.endS = message.endS;
+        this.phase = this.#intent === "play" ? "playing" : "paused";
+        if (this.#intent === "play") this.#client.play(this.speed);
+        if (this.#intent === "step") {
+          this.#intent = "pause";
           this.step();
         }
         break;
       case "picture":
-        this.#take(news.figures);
-        this.eventsPerSecond = news.eventsPerSecond;
+        this.#show(message.figures);
+        this.eventsPerSecond = message.eventsPerSecond;
         break;
       case "ended":
         this.phase = "ended";
-        this.report = news.report as Report;
+        this.report = message.report as Report;
         break;
       case "refused":
         this.phase = "refused";
-        this.refusal = news.refusal;
+        this.refusal = message.refusal;
         break;
     }
-    this.#tell();
+    this.#notify();
   }
 
-  #take(figures: Float64Array): void {
+  #show(figures: Float64Array): void {
     if (!this.#read) return;
     const picture = this.#read(figures);
     this.picture = picture;
     const link = picture.links[this.resolved?.target ?? 0];
-    this.line.see(picture.sightings, picture.missedSightings);
-    this.signals.see(picture);
+    this.queue.add(picture.packetEvents, picture.missedPacketEvents);
+    this.signals.add(picture);
     const windows = Array.from(
       { length: SHOWN_FLOWS },
       (_, at) => picture.flows[at]?.cwndPackets ?? Number.NaN,
@@ -313,12 +315,12 @@ export class Model {
     this.history.add([picture.timeS, link?.waitingPackets ?? 0, link?.drops ?? 0, ...windows]);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }
 
-/** A text that can be sent as UTF-8: halves of characters, which a forged link may have, become question marks. */
-function whole(text: string): string {
+/** Replaces lone surrogates, which UTF-8 cannot encode. A forged link may contain them. */
+function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

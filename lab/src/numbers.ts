@@ -1,4 +1,4 @@
-/** Numbers for people: three digits, a unit, and a space that does not break between them. */
+/** Number formats: three digits, a unit, and a narrow no-break space between them. */
 
 const SPACE = "\u202f";
 const PREFIXES: readonly (readonly [number, string])[] = [
@@ -9,7 +9,7 @@ const PREFIXES: readonly (readonly [number, string])[] = [
   [1, ""],
 ];
 
-/** Three digits of a number, as in 0.123, 12.3 or 1230. */
+/** Formats a number with three significant digits, such as 0.123, 12.3 or 1230. */
 export function digits(value: number, most = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -17,13 +17,13 @@ export function digits(value: number, most = 3): string {
   return value.toFixed(Math.min(places, 12));
 }
 
-/** Bits per second. */
+/** Formats a rate in bit/s. */
 export function rate(bps: number): string {
   const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(bps) >= least) ?? [1, ""];
   return `${digits(bps / scale)}${SPACE}${prefix}b/s`;
 }
 
-/** A time. */
+/** Formats a time in seconds. */
 export function time(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
   const size = Math.abs(seconds);
@@ -32,17 +32,17 @@ export function time(seconds: number): string {
   return `${digits(seconds * 1e6)}${SPACE}µs`;
 }
 
-/** A share, in percent. */
+/** Formats a share in percent. */
 export function share(value: number): string {
   return Number.isFinite(value) ? `${digits(value * 100)}${SPACE}%` : "–";
 }
 
-/** A count, as in 12,345. */
+/** Formats a count, such as 12,345. */
 export function amount(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
 }
 
-/** A count in short, as in 1.2 M. */
+/** Formats a count in short form, such as 1.2 M. */
 export function short(value: number): string {
   const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
   return prefix === "" ? digits(value) : `${digits(value / scale)}${SPACE}${prefix}`;

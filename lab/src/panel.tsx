@@ -1,4 +1,6 @@
-/** One metric over the buffer: runs with their intervals, models, rules as marks, goals as shaded regions. */
+/**
+ * Chart of one metric over the buffer: runs with intervals, models, rules as marks, goals as shaded regions.
+ */
 
 import type { ShownGoal } from "./goals.ts";
 import { digits } from "./numbers.ts";
@@ -10,12 +12,12 @@ const HEIGHT = 190;
 const MARGIN = { left: 46, right: 10, top: 12, bottom: 30 };
 const [LEFT, RIGHT, TOP, BOTTOM] = [MARGIN.left, WIDTH - MARGIN.right, MARGIN.top, HEIGHT - MARGIN.bottom];
 
-type Shown = (typeof METRICS)[number];
+type MetricView = (typeof METRICS)[number];
 
 interface Props {
-  metric: Shown;
+  metric: MetricView;
   found: Tradeoff | null;
-  /** The buffer now, and the smallest that meets the goals, in packets. */
+  /** Current buffer, and the smallest one that meets the goals, in packets. */
   own: number;
   smallest: number | null;
   goals: readonly ShownGoal[];
@@ -45,8 +47,8 @@ export function Panel({ metric, found, own, smallest, goals }: Props): preact.JS
     (line ?? [])
       .map(({ packets, value }, at) => `${at ? "L" : "M"}${x(packets).toFixed(1)} ${y(value).toFixed(1)}`)
       .join("");
-  const isSeen = ({ packets }: Rule): boolean => packets !== null && packets >= least && packets <= most;
-  const said = (runs ?? []).map(
+  const isInRange = ({ packets }: Rule): boolean => packets !== null && packets >= least && packets <= most;
+  const labels = (runs ?? []).map(
     ({ packets, value }) => `${packets} packets: ${digits(value)} ${metric.unit}`,
   );
   return (
@@ -57,7 +59,7 @@ export function Panel({ metric, found, own, smallest, goals }: Props): preact.JS
       <svg
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
-        aria-label={`${metric.title} over the buffer. ${said.join("; ") || "Runs go on."}`}
+        aria-label={`${metric.title} over the buffer. ${labels.join("; ") || "The runs are not complete."}`}
       >
         {goals
           .filter((goal) => goal.metric === metric.name)
@@ -85,7 +87,7 @@ export function Panel({ metric, found, own, smallest, goals }: Props): preact.JS
             </text>
           </g>
         ))}
-        {(found?.rules ?? []).filter(isSeen).map((rule) => (
+        {(found?.rules ?? []).filter(isInRange).map((rule) => (
           <path
             class={applies(rule) ? "rule" : "rule fails"}
             d={`M${x(rule.packets ?? 1)} ${BOTTOM}l-4 7h8z`}
@@ -114,21 +116,25 @@ export function Panel({ metric, found, own, smallest, goals }: Props): preact.JS
   );
 }
 
-/** A line's values in the unit of the picture, as far as they are known. */
-function values(line: readonly Point[] | undefined, metric: Shown): Value[] {
+/** Values of a line in the unit of the chart, as far as they are available. */
+function values(line: readonly Point[] | undefined, metric: MetricView): Value[] {
   return (line ?? []).flatMap((point) => {
-    const told = estimate(point, metric.name);
-    if (!told) return [];
+    const estimated = estimate(point, metric.name);
+    if (!estimated) return [];
     return [
-      { packets: point.packets, value: told.mean * metric.scale, half: (told.half ?? 0) * metric.scale },
+      {
+        packets: point.packets,
+        value: estimated.mean * metric.scale,
+        half: (estimated.half ?? 0) * metric.scale,
+      },
     ];
   });
 }
 
-/** The scale of a metric: from the least of utilization to 100 %, from zero of the others. */
-function rangeOf(name: string, told: readonly number[]): [number, number] {
-  const least = Math.min(...told, name === "utilization" ? 95 : 0);
-  const most = Math.max(...told, 0);
+/** Range of the scale. Utilization ends at 100 %, other metrics start at zero. */
+function rangeOf(name: string, estimated: readonly number[]): [number, number] {
+  const least = Math.min(...estimated, name === "utilization" ? 95 : 0);
+  const most = Math.max(...estimated, 0);
   if (name === "utilization") return [Math.max(0, Math.floor(least / 5) * 5), 100];
   return [0, most > 0 ? nice(most) : 1];
 }

@@ -1,8 +1,8 @@
-/** Pictures that are read alone, as in a slide: title, axes with units, legend, and what they are of. */
+/** Pictures for use outside of the page, such as in slides: title, axes with units, legend, and source. */
 
 import { digits } from "./numbers.ts";
 
-/** A line of a chart. */
+/** Line of a chart. */
 export interface PictureLine {
   name: string;
   color: string;
@@ -10,19 +10,19 @@ export interface PictureLine {
   values: readonly number[];
 }
 
-/** A chart over time. */
+/** Chart over time. */
 export interface PictureChart {
   title: string;
   unit: string;
   lines: readonly PictureLine[];
-  /** A level with its name, such as the buffer. */
+  /** Level with its name, such as the buffer. */
   level: { name: string; value: number } | null;
 }
 
-/** What a picture says besides its charts. */
+/** Title and source of a picture. */
 export interface Caption {
   title: string;
-  /** What it is of: the version, the scenario's digest, the seed. */
+  /** Source: version, digest of the scenario, and seed. */
   source: string;
 }
 
@@ -33,7 +33,7 @@ const INK = "#1d2330";
 const FAINT = "#d5d9e0";
 const FONT = 'font-family="system-ui, sans-serif"';
 
-/** A text as XML has it, without characters that it must not have. */
+/** Escapes a text for XML and removes characters that XML forbids. */
 export function escaped(text: string): string {
   return [...text]
     .filter((character) => character >= " ")
@@ -44,7 +44,7 @@ export function escaped(text: string): string {
     .replaceAll('"', "&quot;");
 }
 
-/** Charts over the same times, one below the other, as SVG. */
+/** Draws charts over the same times, one below the other, as SVG. */
 export function chartsSvg(
   caption: Caption,
   times: readonly number[],
@@ -93,7 +93,7 @@ function chartSvg(
   const legend = keys.map(({ name, color, dash }) => {
     const key = `<line x1="${left}" x2="${left + 26}" y1="${top + 38}" y2="${top + 38}" stroke="${color}" stroke-width="3" stroke-dasharray="${dash}"/>`;
     const text = label(left + 32, top + 43, "start", name);
-    // About as wide as the text is.
+    // Estimated width of the text.
     left += 56 + 8.5 * name.length;
     return key + text;
   });
@@ -109,7 +109,7 @@ function chartSvg(
   ].join("\n");
 }
 
-/** Where a value is unknown, the line is interrupted. */
+/** Path of a line. Unknown values interrupt it. */
 function pathOf(
   times: readonly number[],
   values: readonly number[],

@@ -1,30 +1,36 @@
-/** What the closed forms say of a scenario, and whether what each assumes holds there: as `forebay recommend` does. */
+/**
+ * Closed-form rules: their buffers for a scenario, and the checks of their assumptions, as in `forebay
+ * recommend`.
+ */
 
-/** One assumption, held against the scenario. */
+/** Check of one assumption of a rule against the scenario. */
 export interface Check {
   assumption: string;
   holds: "yes" | "partly" | "no" | "unknown";
-  /** Of the flows, or of the load, for which it holds. */
+  /** Share of the flows or of the load for which the assumption holds. */
   share: number | null;
   why: string;
 }
 
-/** What a closed form says: crates/browser/src/answer.rs. */
+/** Result of a rule, from crates/browser/src/answer.rs. */
 export interface Rule {
   name: string;
-  /** The buffer that it asks for; null where it asks for none. */
+  /** Recommended buffer in packets; null if the rule gives none. */
   packets: number | null;
-  /** Why it says nothing. */
+  /** Reason why the rule gives no result. */
   refusal: string | null;
   checks: Check[];
 }
 
-/** Whether it answers, and nothing that it assumes fails. */
+/** Whether the rule gives a result and no check fails. */
 export function applies(rule: Rule): boolean {
   return rule.refusal === null && !rule.checks.some(({ holds }) => holds === "no");
 }
 
-/** What speaks against it, or which part it fits and what is taken for it, or that all is well. */
+/**
+ * Explanation of the verdict: failed checks, else partly met and unknown ones, else a sentence that all
+ * assumptions hold.
+ */
 export function why(rule: Rule): string {
   const [failing, partial, unknown] = [
     reasons(rule, "no"),

@@ -1,15 +1,15 @@
-/** What can be taken along: the scenario, the run as a picture and as a table, the trade-off as a picture. */
+/** Menu for saving: the scenario, the run as a picture or a table, the trade-off as a picture. */
 
 import { useState } from "preact/hooks";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
-import type { Samples, SamplesAsked } from "./engine/replay.ts";
+import type { Samples, SamplesRequest } from "./engine/replay.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { type Caption, chartsSvg } from "./picture.ts";
 import { pngOf, save, saveText, tradeoffSvg } from "./saving.ts";
-import { COLUMNS, csvOf, flowName, samplesAsked } from "./trace_csv.ts";
+import { COLUMNS, csvOf, flowName, samplesRequest } from "./trace_csv.ts";
 
 interface Props {
   model: Model;
@@ -17,9 +17,9 @@ interface Props {
   module: WebAssembly.Module;
 }
 
-/** The most seconds that a run for a trace may take. */
-const MOST_S = 60;
-/** Moments of a picture: more than it has room for. */
+/** Time limit of a run for a trace, in seconds. */
+const TIME_LIMIT_S = 60;
+/** Number of samples of a picture: more than its resolution. */
 const MOMENTS = 2000;
 
 const CHOICES = [
@@ -32,16 +32,16 @@ const CHOICES = [
 ] as const;
 
 export function SaveMenu({ model, start, module }: Props): preact.JSX.Element {
-  const [said, setSaid] = useState("");
-  const take = async (choice: string): Promise<void> => {
-    setSaid("");
+  const [status, setStatus] = useState("");
+  const saveChoice = async (choice: string): Promise<void> => {
+    setStatus("");
     try {
-      setSaid(await saved(choice, { model, start, module }));
+      setStatus(await saveAs(choice, { model, start, module }));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      setSaid(error instanceof RefusedError ? error.refusal.message : error.message);
+      setStatus(error instanceof RefusedError ? error.refusal.message : error.message);
     }
-    setTimeout(() => setSaid(""), 6000);
+    setTimeout(() => setStatus(""), 6000);
   };
   return (
     <>
@@ -52,7 +52,7 @@ export function SaveMenu({ model, start, module }: Props): preact.JSX.Element {
           onChange={(event) => {
             const choice = event.currentTarget.value;
             event.currentTarget.value = "";
-            if (choice) void take(choice);
+            if (choice) void saveChoice(choice);
           }}
         >
           <option value="">Save…</option>
@@ -63,15 +63,15 @@ export function SaveMenu({ model, start, module }: Props): preact.JSX.Element {
           ))}
         </select>
       </label>
-      <span role="status" class="said saved">
-        {said}
+      <span role="status" class="status saved">
+        {status}
       </span>
     </>
   );
 }
 
-/** Saves something; says what. */
-async function saved(choice: string, props: Props): Promise<string> {
+/** Saves a file and returns a confirmation. */
+async function saveAs(choice: string, props: Props): Promise<string> {
   const { model } = props;
   switch (choice) {
     case "csv":
@@ -87,7 +87,7 @@ async function saved(choice: string, props: Props): Promise<string> {
     case "tradeoff svg": {
       const section = document.querySelector(".tradeoff");
       const svg = section && tradeoffSvg(captionOf(model), section);
-      if (!svg) throw new Error("there is no trade-off yet");
+      if (!svg) throw new Error("the trade-off is not computed yet");
       if (choice.endsWith("png")) save("tradeoff.png", await pngOf(svg));
       else saveText("tradeoff.svg", svg, "image/svg+xml");
       return "picture saved";
@@ -98,17 +98,17 @@ async function saved(choice: string, props: Props): Promise<string> {
   }
 }
 
-/** What has been played is run once more, quietly, and looked at at equal distances. */
-async function sampled(
+/** Replays the run in the background up to the displayed time, and samples it at equal intervals. */
+async function sampleRun(
   props: Props,
-  ask: (resolved: Resolved, untilS: number) => SamplesAsked,
+  makeRequest: (resolved: Resolved, untilS: number) => SamplesRequest,
 ): Promise<Samples> {
   const { model, start, module } = props;
-  if (!model.resolved) throw new Error("there is no run yet");
-  const samples = ask(model.resolved, model.picture?.timeS || model.endS);
+  if (!model.resolved) throw new Error("no run has started yet");
+  const samples = makeRequest(model.resolved, model.picture?.timeS || model.endS);
   const client = new Client(start, module);
   try {
-    return await client.ask<Samples>({ do: "samples", text: model.text, samples, most_s: MOST_S });
+    return await client.ask<Samples>({ do: "samples", text: model.text, samples, most_s: TIME_LIMIT_S });
   } finally {
     client.close();
   }
@@ -116,15 +116,15 @@ async function sampled(
 
 async function traceOf(props: Props): Promise<string> {
   const { resolved, description } = props.model;
-  const samples = await sampled(props, samplesAsked);
-  if (!resolved || !description) throw new Error("there is no run yet");
+  const samples = await sampleRun(props, samplesRequest);
+  if (!resolved || !description) throw new Error("no run has started yet");
   return csvOf({ resolved, version: description.version }, samples);
 }
 
 async function runSvg(props: Props): Promise<string> {
   const { model } = props;
   const { resolved } = model;
-  const { flows, rows } = await sampled(props, (resolved, untilS) => ({
+  const { flows, rows } = await sampleRun(props, (resolved, untilS) => ({
     ...{ everyS: untilS / MOMENTS, untilS, flows: SHOWN_FLOWS, target: resolved.target },
   }));
   const column = (at: number): number[] => rows.map((row) => row[at] ?? Number.NaN);
@@ -135,10 +135,10 @@ async function runSvg(props: Props): Promise<string> {
     dash: dashOf(flow.flow),
     values: column(COLUMNS.length + at),
   }));
-  const waiting = { name: "waiting", color: "#0072b2", dash: [], values: column(COLUMNS.indexOf("packets")) };
+  const queue = { name: "queue", color: "#0072b2", dash: [], values: column(COLUMNS.indexOf("packets")) };
   const level = { name: `buffer: ${Math.round(packets)} packets`, value: packets };
   return chartsSvg(captionOf(model), column(COLUMNS.indexOf("time_s")), [
-    { title: "Queue", unit: "packets", lines: [waiting], level },
+    { title: "Queue", unit: "packets", lines: [queue], level },
     { title: "Congestion windows", unit: "packets", lines: windows, level: null },
   ]);
 }

@@ -1,8 +1,8 @@
-/** Files that a visitor takes along: texts, and pictures of what is on the page. */
+/** Files to save: texts, and pictures of the page. */
 
 import { type Caption, escaped } from "./picture.ts";
 
-/** Hands a file to the browser, which asks or saves it. */
+/** Passes a file to the browser, which asks for a location or saves it. */
 export function save(name: string, content: Blob): void {
   const anchor = document.createElement("a");
   anchor.href = URL.createObjectURL(content);
@@ -15,10 +15,10 @@ export function saveText(name: string, text: string, type = "text/plain"): void 
   save(name, new Blob([text], { type }));
 }
 
-/** How many pixels a unit of a picture has: enough for a slide. */
+/** Pixels per unit of a picture: enough for a slide. */
 const SCALE = 2;
 
-/** An SVG as pixels. */
+/** Converts an SVG into a PNG. */
 export async function pngOf(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -27,23 +27,23 @@ export async function pngOf(svg: string): Promise<Blob> {
   canvas.width = image.naturalWidth * SCALE;
   canvas.height = image.naturalHeight * SCALE;
   const context = canvas.getContext("2d");
-  if (!context) throw new Error("this browser draws no pictures");
+  if (!context) throw new Error("the browser cannot draw pictures");
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => {
-    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("this browser saves no pictures"))));
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the browser cannot save pictures"))));
   });
 }
 
-/** What a style sheet says of a shape, which it must say itself where it stands alone. */
+/** Properties that a style sheet gives to a shape. A picture outside of the page needs them as attributes. */
 const STYLES = [
   ...["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-weight"],
   "text-anchor",
 ];
 const [PANEL, GAP, HEAD] = [380, 20, 60];
-/** The room that an entry of the legend needs. */
-const WORDS = 280;
+/** Width of an entry of the legend. */
+const ENTRY_WIDTH = 280;
 
-/** The panels of the trade-off as they are on the page, side by side with their names and a legend, as SVG. */
+/** Draws the panels of the trade-off side by side with their names and a legend, as SVG. */
 export function tradeoffSvg(caption: Caption, section: Element): string | null {
   const figures = [...section.querySelectorAll(".panels figure")];
   const style = getComputedStyle(section);
@@ -51,7 +51,7 @@ export function tradeoffSvg(caption: Caption, section: Element): string | null {
   const panels = figures.flatMap((figure, at) => {
     const own = figure.querySelector("svg");
     if (!own) return [];
-    const copy = standingAlone(own);
+    const copy = withInlineStyles(own);
     const { width, height } = own.viewBox.baseVal;
     const high = (PANEL / width) * height;
     copy.setAttribute("x", `${GAP + at * (PANEL + GAP)}`);
@@ -79,8 +79,8 @@ export function tradeoffSvg(caption: Caption, section: Element): string | null {
   ].join("\n");
 }
 
-/** A copy that needs no style sheet. */
-function standingAlone(own: SVGSVGElement): SVGSVGElement {
+/** Copies an SVG with its styles as attributes. */
+function withInlineStyles(own: SVGSVGElement): SVGSVGElement {
   const copy = own.cloneNode(true) as SVGSVGElement;
   const [originals, copies] = [own.querySelectorAll("*"), copy.querySelectorAll("*")];
   copies.forEach((element, at) => {
@@ -93,26 +93,26 @@ function standingAlone(own: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** The page's legend: its keys are lines as their classes have them, its signs are texts. */
+/** Draws the legend of the page. Keys become lines, marks become texts. */
 function legend(section: Element, box: { top: number; width: number; ink: string }): string {
   const { width, ink } = box;
   let [left, top] = [GAP, box.top];
   const parts: string[] = [];
   const write = (text: string): void => {
-    const told = text.replaceAll(/\s+/g, " ").trim();
-    if (!told) return;
-    parts.push(`<text x="${left}" y="${top}" font-size="13" fill="${ink}">${escaped(told)}</text>`);
-    left += 7 * told.length + 12;
+    const label = text.replaceAll(/\s+/g, " ").trim();
+    if (!label) return;
+    parts.push(`<text x="${left}" y="${top}" font-size="13" fill="${ink}">${escaped(label)}</text>`);
+    left += 7 * label.length + 12;
   };
   for (const node of section.querySelector(".legend")?.childNodes ?? []) {
     if (!(node instanceof Element) || !node.classList.contains("key")) {
       write(node.textContent ?? "");
       continue;
     }
-    // A key and its words stay together.
-    if (left > width - WORDS) [left, top] = [GAP, top + 20];
-    const like = [...node.classList].find((name) => name !== "key");
-    const drawn = like ? section.querySelector(`.panels svg .${like}`) : null;
+    // A key and its text stay together.
+    if (left > width - ENTRY_WIDTH) [left, top] = [GAP, top + 20];
+    const styleName = [...node.classList].find((name) => name !== "key");
+    const drawn = styleName ? section.querySelector(`.panels svg .${styleName}`) : null;
     const style = getComputedStyle(drawn ?? node);
     const stroke = drawn ? style.stroke : style.borderTopColor;
     const dash = drawn ? style.strokeDasharray : "none";

@@ -1,52 +1,55 @@
-/** Paints the link: packets that come from the left, wait in the queue and leave to the right; drops fall out of it. */
+/**
+ * Animation of the link: packets arrive from the left, queue, and depart to the right. Dropped packets fall
+ * out of the queue.
+ */
 
-import type { Flash, Line } from "./line.ts";
+import type { Flash, PacketQueue } from "./packet_queue.ts";
 import { colorOf } from "./palette.ts";
 
-/** What is painted besides packets. */
+/** Values that are painted besides packets. */
 export interface View {
-  /** Seconds of the run. */
+  /** Time of the run, in seconds. */
   timeS: number;
-  /** Packets that wait, as the engine counts them. */
+  /** Packets in the queue, as the engine counts them. */
   waiting: number;
-  /** The most that may wait. */
+  /** Buffer, in packets. */
   buffer: number;
-  /** Share of the link's time that was used. */
+  /** Utilization of the link. */
   utilization: number;
   isDark: boolean;
-  /** Whether nothing may move that needs not. */
+  /** Whether motion is reduced. */
   isStill: boolean;
-  /** Whether the run goes on: what has been lost stays where it is while it does not. */
+  /** Whether the run is playing. While it is paused, dropped packets remain visible. */
   isPlaying: boolean;
 }
 
-/** How long a flash is seen, in milliseconds; what falls out of the queue long enough to be clicked on. */
-const SEEN_MS = 700;
-const FALLS_MS = 2500;
-/** How near to it a click must be, in pixels. */
-const NEAR = 22;
-/** The part of its way on which a flash stays while the run stands. */
-const RESTS_AT = 0.6;
+/** Time for which an event is visible, in milliseconds. Dropped packets stay long enough to be clicked. */
+const VISIBLE_MS = 700;
+const FALL_MS = 2500;
+/** Largest distance of a click from a packet, in pixels. */
+const CLICK_RADIUS = 22;
+/** Age at which a packet stays while the run is paused. */
+const REST_AGE = 0.6;
 
-interface Seen extends Flash {
+interface PaintedFlash extends Flash {
   since: number;
-  /** Between 0 and 1: how much of its way it has gone. */
+  /** Age between 0 and 1: the share of the path that is completed. */
   age: number;
-  /** The middle of where it was painted last. */
+  /** Center of the last painted position. */
   left: number;
   top: number;
 }
 
 export class Scene {
   readonly #canvas: HTMLCanvasElement;
-  #seen: Seen[] = [];
+  #painted: PaintedFlash[] = [];
 
   constructor(canvas: HTMLCanvasElement) {
     this.#canvas = canvas;
   }
 
-  /** Paints a moment; `now` in milliseconds of a clock. */
-  paint(line: Line, view: View, now: number): void {
+  /** Paints a frame; `now` is in milliseconds of a clock. */
+  paint(queue: PacketQueue, view: View, now: number): void {
     const context = this.#canvas.getContext("2d");
     if (!context) return;
     const { width, height, scale } = this.#fit();
@@ -56,20 +59,20 @@ export class Scene {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
     const box = { left: width * 0.14, right: width * 0.78, top: height * 0.3, bottom: height * 0.7 };
-    this.#take(line, view, now);
+    this.#addFlashes(queue, view, now);
     this.#frame(context, box, width, { ink, faint });
-    this.#queue(context, box, line, view);
+    this.#queue(context, box, queue, view);
     this.#flashes(context, box, width, view);
     this.#labels(context, box, width, height, view, ink);
   }
 
-  /** The packet that was lost or marked and is seen at a place of the canvas; none where there is none. */
+  /** Returns the lost or marked packet at a position of the canvas, or null. */
   at(left: number, top: number): Flash | null {
-    let [nearest, found]: [number, Flash | null] = [NEAR, null];
-    for (const flash of this.#seen) {
+    let [nearest, found]: [number, Flash | null] = [CLICK_RADIUS, null];
+    for (const flash of this.#painted) {
       if (flash.kind !== "dropped" && flash.kind !== "marked") continue;
-      const away = Math.hypot(flash.left - left, flash.top - top);
-      if (away <= nearest) [nearest, found] = [away, flash];
+      const distance = Math.hypot(flash.left - left, flash.top - top);
+      if (distance <= nearest) [nearest, found] = [distance, flash];
     }
     return found;
   }
@@ -86,15 +89,16 @@ export class Scene {
     return { width, height, scale };
   }
 
-  #take(line: Line, view: View, now: number): void {
-    const fresh = line.flashes.splice(0).filter(({ kind }) => kind !== "arrived");
-    for (const seen of this.#seen) {
-      const passed = (now - seen.since) / (seen.kind === "dropped" ? FALLS_MS : SEEN_MS);
-      // A step brings others: then these have had their time.
-      seen.age = view.isPlaying || fresh.length > 0 ? passed : Math.max(seen.age, Math.min(passed, RESTS_AT));
+  #addFlashes(queue: PacketQueue, view: View, now: number): void {
+    const added = queue.flashes.splice(0).filter(({ kind }) => kind !== "arrived");
+    for (const flash of this.#painted) {
+      const passed = (now - flash.since) / (flash.kind === "dropped" ? FALL_MS : VISIBLE_MS);
+      // After a step, new events replace the old ones.
+      flash.age =
+        view.isPlaying || added.length > 0 ? passed : Math.max(flash.age, Math.min(passed, REST_AGE));
     }
-    this.#seen.push(...fresh.map((flash) => ({ ...flash, since: now, age: 0, left: 0, top: 0 })));
-    this.#seen = this.#seen.filter(({ age }) => age < 1).slice(-200);
+    this.#painted.push(...added.map((flash) => ({ ...flash, since: now, age: 0, left: 0, top: 0 })));
+    this.#painted = this.#painted.filter(({ age }) => age < 1).slice(-200);
   }
 
   #frame(
@@ -113,7 +117,7 @@ export class Scene {
     context.lineTo(width, middle);
     context.stroke();
     context.strokeStyle = colors.ink;
-    // Open where packets come in.
+    // The box is open where packets arrive.
     context.beginPath();
     context.moveTo(box.left, box.top);
     context.lineTo(box.right, box.top);
@@ -122,20 +126,20 @@ export class Scene {
     context.stroke();
   }
 
-  /** The packets from the right, where they leave; as wide as the buffer is full. */
-  #queue(context: CanvasRenderingContext2D, box: Box, line: Line, view: View): void {
+  /** Paints the queue from the right, where packets depart. Its width shows the occupancy of the buffer. */
+  #queue(context: CanvasRenderingContext2D, box: Box, queue: PacketQueue, view: View): void {
     const inner = box.right - box.left - 4;
     const places = Math.max(view.buffer, view.waiting, 1);
     const each = inner / places;
     const gap = each > 6 ? 1.5 : 0;
     const high = box.bottom - box.top - 6;
-    if (line.isLost) {
+    if (queue.isStale) {
       const full = inner * Math.min(1, view.waiting / places);
       context.fillStyle = "#888888";
       context.fillRect(box.right - 2 - full, box.top + 3, full, high);
       return;
     }
-    line.packets.forEach(({ flow }, at) => {
+    queue.packets.forEach(({ flow }, at) => {
       const left = box.right - 2 - (at + 1) * each;
       if (left < box.left - 1) return;
       context.fillStyle = colorOf(flow, view.isDark);
@@ -146,13 +150,13 @@ export class Scene {
   #flashes(context: CanvasRenderingContext2D, box: Box, width: number, view: View): void {
     const size = Math.max(4, Math.min(12, (box.right - box.left) / Math.max(view.buffer, 1)));
     const middle = (box.top + box.bottom) / 2;
-    for (const flash of this.#seen) {
+    for (const flash of this.#painted) {
       const { age } = flash;
       context.globalAlpha = 1 - age;
       context.fillStyle = colorOf(flash.flow, view.isDark);
       if (flash.kind === "dropped") {
         const fallen = view.isStill ? 0.5 : age;
-        // Those that fall one after the other lie beside each other.
+        // Packets that fall one after the other lie beside each other.
         const left = box.left - size + (flash.packet % 5) * (size + 4);
         const top = box.bottom + 6 + fallen * (middle * 0.3);
         cross(context, left, top, size);
@@ -187,8 +191,8 @@ export class Scene {
     context.textAlign = "right";
     context.fillText("link", width - 4, box.top - 14);
     context.textAlign = "center";
-    const held = `${Math.round(view.waiting)} of ${Math.round(view.buffer)} packets wait`;
-    context.fillText(held, (box.left + box.right) / 2, box.top - 14);
+    const text = `${Math.round(view.waiting)} of ${Math.round(view.buffer)} packets in the queue`;
+    context.fillText(text, (box.left + box.right) / 2, box.top - 14);
     context.textAlign = "left";
     context.fillText("lost", 4, Math.min(height - 8, box.bottom + 14));
   }

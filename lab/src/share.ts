@@ -1,37 +1,40 @@
-/** A scenario in the fragment of a page's address: nobody but the page itself sees it. */
+/**
+ * Encoding of a scenario in the fragment of the page's address. Browsers do not send the fragment to a
+ * server.
+ */
 
-/** The most characters of a fragment, and of the scenario in it. */
-const MOST_FRAGMENT = 200_000;
-const MOST_TEXT = 1_000_000;
+/** Largest number of characters of a fragment, and of bytes of the scenario in it. */
+const MAX_FRAGMENT = 200_000;
+const MAX_TEXT = 1_000_000;
 
-/** What a link holds. */
+/** Content of a link. */
 export interface Shared {
-  /** The scenario. */
+  /** Text of the scenario. */
   text: string;
-  /** The experiment that it belongs to. */
+  /** Id of the open experiment. */
   experiment?: string;
 }
 
-/** The fragment, without `#`; a scenario that makes it too long is an error of one line. */
+/** Returns the fragment, without `#`. A scenario that is too long is an error of one line. */
 export async function fragmentOf(shared: Shared): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(shared));
-  if (bytes.length > MOST_TEXT)
-    throw new Error(`the scenario has ${bytes.length} bytes; a link takes ${MOST_TEXT}`);
-  const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MOST_TEXT);
+  if (bytes.length > MAX_TEXT)
+    throw new Error(`the scenario has ${bytes.length} bytes; a link holds at most ${MAX_TEXT}`);
+  const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MAX_TEXT);
   let characters = "";
   for (const byte of packed) characters += String.fromCharCode(byte);
   const fragment = `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
-  if (fragment.length > MOST_FRAGMENT)
-    throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  if (fragment.length > MAX_FRAGMENT)
+    throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MAX_FRAGMENT}`);
   return fragment;
 }
 
-/** What a fragment holds; null where it is empty. Whatever is wrong with it is an error of one line. */
+/** Decodes a fragment; returns null if it is empty. An invalid fragment is an error of one line. */
 export async function sharedOf(fragment: string): Promise<Shared | null> {
   const text = fragment.replace(/^#/, "");
   if (text === "") return null;
-  if (text.length > MOST_FRAGMENT)
-    throw new Error(`the link is ${text.length} characters long; allowed: ${MOST_FRAGMENT}`);
+  if (text.length > MAX_FRAGMENT)
+    throw new Error(`the link is ${text.length} characters long; allowed: ${MAX_FRAGMENT}`);
   if (!text.startsWith("s=")) throw new Error("the link holds no scenario");
   let json: string;
   try {
@@ -39,12 +42,12 @@ export async function sharedOf(fragment: string): Promise<Shared | null> {
     const bytes = Uint8Array.from(characters, (character) => character.charCodeAt(0));
     const unpacked = await collected(
       stream(bytes).pipeThrough(new DecompressionStream("deflate-raw")),
-      MOST_TEXT,
+      MAX_TEXT,
     );
     json = new TextDecoder("utf-8", { fatal: true }).decode(unpacked);
   } catch (error) {
     if (error instanceof TooLongError) throw new Error(error.message);
-    throw new Error("the link is damaged: it was cut, or changed on its way");
+    throw new Error("the link is damaged: it is incomplete or was changed");
   }
   const found: unknown = parsed(json);
   if (!isShared(found)) throw new Error("the link holds no scenario");
@@ -76,7 +79,7 @@ function stream(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<Array
   });
 }
 
-/** A stream as a whole, unless it is too long. */
+/** Reads a stream, up to a limit. */
 async function collected(from: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -1,16 +1,16 @@
-/** A slider over values that make sense, and a list of names. */
+/** Slider over a list of values, and list of names. */
 
 interface StepsProps {
   label: string;
-  /** Null where only the text can change it. */
+  /** Null if the value can be changed only in the text. */
   value: number | null;
   steps: readonly number[];
   set: (value: number) => void;
-  /** What is written beside the slider. */
+  /** Text beside the slider. */
   shown: string | null;
 }
 
-/** A slider over values that make sense; one that the text has and the slider has not lies between two. */
+/** Slider over a list of values. A value of the text that is not in the list selects the nearest one. */
 export function Steps({ label, value, steps, set, shown }: StepsProps): preact.JSX.Element {
   return (
     <label class="steps">
@@ -27,27 +27,31 @@ export function Steps({ label, value, steps, set, shown }: StepsProps): preact.J
           if (chosen !== undefined && chosen !== value) set(chosen);
         }}
       />
-      <output>{shown ?? "in the text"}</output>
+      <output>{shown ?? "set in text"}</output>
     </label>
   );
 }
 
+/** Labels of names that are no plain English. */
+const LABELS: Record<string, string> = { droptail: "drop-tail (FIFO)" };
+
+/** List of names. */
 export function Choice(props: {
   label: string;
   value: string;
-  known: readonly { name: string; title: string }[];
+  options: readonly { name: string; title: string }[];
   set: (value: string) => void;
 }): preact.JSX.Element {
-  const { label, value, known, set } = props;
-  const isKnown = known.some(({ name }) => name === value);
+  const { label, value, options, set } = props;
+  const isKnown = options.some(({ name }) => name === value);
   return (
     <label class="choice">
       <span class="name">{label}</span>
       <select value={value} onChange={(event) => set(event.currentTarget.value)}>
         {!isKnown && <option value={value}>as in the text</option>}
-        {known.map(({ name, title }) => (
+        {options.map(({ name, title }) => (
           <option value={name} title={title} key={name}>
-            {name}
+            {LABELS[name] ?? name}
           </option>
         ))}
       </select>
@@ -55,7 +59,7 @@ export function Choice(props: {
   );
 }
 
-/** The step that is nearest to a number, on a scale of ratios. */
+/** Index of the step that is nearest to a number on a logarithmic scale. */
 function nearest(steps: readonly number[], value: number | null): number {
   if (!value) return 0;
   const far = steps.map((step) => Math.abs(Math.log(step || 1e-12) - Math.log(value)));

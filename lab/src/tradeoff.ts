@@ -1,6 +1,6 @@
 /**
- * The trade-off: what each buffer would give, by runs in the background, by the fluid and by closed forms. Runs of
- * one buffer with other random numbers give its interval.
+ * Trade-off between metrics over the buffer: packet-level runs in the background, the fluid model, and closed
+ * forms. Replications of a buffer give its interval.
  */
 
 import { Client } from "./engine/client.ts";
@@ -9,75 +9,77 @@ import type { Resolved } from "./engine/protocol.ts";
 import type { Report } from "./model.ts";
 import type { Rule } from "./rules.ts";
 
-/** Metrics that are shown, with their scale in the picture. */
+/** Displayed metrics, with their scale in the charts. */
 export const METRICS = [
   { name: "utilization", title: "Utilization", scale: 100, unit: "%" },
-  { name: "loss_rate", title: "Loss", scale: 100, unit: "%" },
-  { name: "queue_delay_p99_s", title: "Delay, 99th percentile", scale: 1000, unit: "ms" },
+  { name: "loss_rate", title: "Loss rate", scale: 100, unit: "%" },
+  { name: "queue_delay_p99_s", title: "Queueing delay, 99th percentile", scale: 1000, unit: "ms" },
 ] as const;
 
 export type MetricName = (typeof METRICS)[number]["name"];
 
-/** Buffers of the picture: so many, from so few packets, to so many times the product and the own buffer. */
+/**
+ * Buffers of the charts: their number, the smallest in packets, and the largest in bandwidth-delay products.
+ */
 const POINTS = 9;
 const LEAST = 2;
-const MOST_TIMES = 3;
+const MAX_BDPS = 3;
 /** Replications of each buffer. */
 const REPLICATIONS = 3;
-/** The longest that a run in the background may take. */
-const MOST_SECONDS = 60;
+/** Time limit of a run in the background, in seconds. */
+const MAX_RUN_S = 60;
 
-/** A buffer and what the runs with it gave. */
+/** Buffer in packets, with the reports of its runs. */
 export interface Point {
   packets: number;
   runs: Report[];
 }
 
-/** All that is known of a scenario's trade-off so far. */
+/** Results for a scenario so far. */
 export interface Tradeoff {
   points: Point[];
   fluid: Point[];
-  /** What the closed form says that the scenario's regime chooses. */
+  /** Results of the closed form that the scenario's regime selects. */
   closed: Point[];
-  /** Its name. */
+  /** Name of that closed form. */
   model: string;
   rules: Rule[];
   done: number;
   all: number;
-  /** About how many seconds the other runs will take; null before the first. */
+  /** Estimated remaining time in seconds; null before the first run is complete. */
   leftS: number | null;
-  /** Why nothing more comes. */
+  /** Error that ended the computation; empty if there was none. */
   message: string;
 }
 
-/** Fills a trade-off in; each new number is told. */
+/** Computes a trade-off and reports each new result. */
 export class Explorer {
   readonly #clients: Client[];
-  /** For what needs no runs. */
+  /** Client for models, which need no runs. */
   readonly #quick: Client;
-  readonly #tell: (tradeoff: Tradeoff) => void;
+  readonly #notify: (tradeoff: Tradeoff) => void;
   #epoch = 0;
 
   constructor(
     start: () => Worker,
     module: WebAssembly.Module,
     workers: number,
-    tell: (it: Tradeoff) => void,
+    notify: (it: Tradeoff) => void,
   ) {
     this.#clients = Array.from({ length: workers }, () => new Client(start, module));
     this.#quick = new Client(start, module);
-    this.#tell = tell;
+    this.#notify = notify;
   }
 
   /**
-   * Asks anew, whatever was asked before: closed forms and the fluid at once, the packets after so many milliseconds
-   * in which nothing else was asked.
+   * Starts a new computation, which replaces the previous one. Models run at once. Packet-level runs start
+   * after `delayMs` milliseconds without another call.
    */
-  async explore(text: string, resolved: Resolved, patience: number): Promise<void> {
+  async explore(text: string, resolved: Resolved, delayMs: number): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
     const buffers = buffersOf(resolved);
-    const found: Tradeoff = {
+    const tradeoff: Tradeoff = {
       points: buffers.map((packets) => ({ packets, runs: [] })),
       fluid: [],
       closed: [],
@@ -88,82 +90,83 @@ export class Explorer {
       leftS: null,
       message: "",
     };
-    const tell = (): void => {
-      if (epoch === this.#epoch) this.#tell({ ...found });
+    const notify = (): void => {
+      if (epoch === this.#epoch) this.#notify({ ...tradeoff });
     };
-    tell();
-    const models = this.#ask(text, found, tell);
-    await new Promise((later) => setTimeout(later, patience));
-    if (epoch === this.#epoch) await this.#run(text, found, tell);
+    notify();
+    const models = this.#askModels(text, tradeoff, notify);
+    await new Promise((later) => setTimeout(later, delayMs));
+    if (epoch === this.#epoch) await this.#runJobs(text, tradeoff, notify);
     await models;
   }
 
-  /** What rules and models say, buffer by buffer. */
-  async #ask(text: string, found: Tradeoff, tell: () => void): Promise<void> {
+  /** Evaluates rules and models for each buffer. */
+  async #askModels(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
     const ask = (engine: string, packets: number): Promise<Report | null> => {
       const overrides = [`link.buffer=${packets}p`];
-      return this.#quick.ask<Report>({ do: "answer", engine, text, overrides }).catch(lacking);
+      return this.#quick.ask<Report>({ do: "answer", engine, text, overrides }).catch(nullIfRefused);
     };
     try {
-      found.rules = await this.#quick.ask<Rule[]>({ do: "rules", text });
-      tell();
+      tradeoff.rules = await this.#quick.ask<Rule[]>({ do: "rules", text });
+      notify();
       for (const [engine, line] of [
-        ["closed_form", found.closed],
-        ["fluid", found.fluid],
+        ["closed_form", tradeoff.closed],
+        ["fluid", tradeoff.fluid],
       ] as const) {
-        for (const { packets } of found.points) {
+        for (const { packets } of tradeoff.points) {
           const answer = await ask(engine, packets);
           if (!answer) break;
           line.push({ packets, runs: [answer] });
-          if (engine === "closed_form") found.model = modelOf(answer);
-          tell();
+          if (engine === "closed_form") tradeoff.model = modelOf(answer);
+          notify();
         }
       }
     } catch (error) {
-      found.message ||= messageOf(error);
-      tell();
+      tradeoff.message ||= messageOf(error);
+      notify();
     }
   }
 
-  /** Runs of packets, by all workers. */
-  async #run(text: string, found: Tradeoff, tell: () => void): Promise<void> {
-    const [epoch, begun] = [this.#epoch, Date.now()];
+  /** Runs the packet-level simulations in all workers. */
+  async #runJobs(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
+    const [epoch, startedMs] = [this.#epoch, Date.now()];
     const jobs = Array.from({ length: REPLICATIONS }, (_, replication) =>
-      found.points.map((point) => ({ point, replication })),
+      tradeoff.points.map((point) => ({ point, replication })),
     ).flat();
-    const work = async (client: Client): Promise<void> => {
+    const drain = async (client: Client): Promise<void> => {
       for (let job = jobs.shift(); job && epoch === this.#epoch; job = jobs.shift()) {
         const { point, replication } = job;
         const overrides = [`link.buffer=${point.packets}p`];
-        const request = { do: "whole", text, overrides, replication, most_s: MOST_SECONDS };
+        const request = { do: "whole", text, overrides, replication, most_s: MAX_RUN_S };
         try {
           point.runs.push(await client.ask<Report>(request));
-          found.done += 1;
-          found.leftS = (((Date.now() - begun) / found.done) * (found.all - found.done)) / 1000;
+          tradeoff.done += 1;
+          tradeoff.leftS =
+            (((Date.now() - startedMs) / tradeoff.done) * (tradeoff.all - tradeoff.done)) / 1000;
         } catch (error) {
-          found.message ||= messageOf(error);
+          tradeoff.message ||= messageOf(error);
           jobs.length = 0;
         }
-        tell();
+        notify();
       }
     };
-    await Promise.all(this.#clients.map(work));
+    await Promise.all(this.#clients.map(drain));
   }
 
-  /** Ends what goes on, at once. */
+  /** Cancels the computation at once. */
   cancel(): void {
     this.#epoch += 1;
-    for (const client of [this.#quick, ...this.#clients]) if (client.isAsked) client.cancel();
+    for (const client of [this.#quick, ...this.#clients]) if (client.isPending) client.cancel();
   }
 }
 
-/** A model that does not know such a scenario says nothing of it. */
-function lacking(error: unknown): null {
+/** Result of a model that does not support the scenario. */
+function nullIfRefused(error: unknown): null {
   if (error instanceof RefusedError) return null;
   throw error;
 }
 
-/** The closed form that answered, which its report's first warning names. */
+/** Name of the closed form, which the first warning of its report contains. */
 export function modelOf(report: Report): string {
   return /^model ([\w-]+): /.exec(report.warnings?.[0] ?? "")?.[1] ?? "";
 }
@@ -173,16 +176,19 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Buffers at equal ratios, the scenario's own among them. */
+/** Buffers in a geometric series, with the scenario's own buffer. */
 export function buffersOf(resolved: Resolved): number[] {
   const own = Math.max(1, Math.round(resolved.buffer.packets));
-  const most = Math.max(MOST_TIMES * (resolved.bdp_packets ?? 0), 2 * own, 20);
+  const most = Math.max(MAX_BDPS * (resolved.bdp_packets ?? 0), 2 * own, 20);
   const ratio = (most / LEAST) ** (1 / (POINTS - 1));
-  const found = Array.from({ length: POINTS }, (_, at) => Math.round(LEAST * ratio ** at));
-  return [...new Set([...found, own])].sort((one, other) => one - other);
+  const tradeoff = Array.from({ length: POINTS }, (_, at) => Math.round(LEAST * ratio ** at));
+  return [...new Set([...tradeoff, own])].sort((one, other) => one - other);
 }
 
-/** Mean of a metric over the runs of a point, and half of its 95 % interval by Student's law. */
+/**
+ * Mean of a metric over the runs of a point, and the half width of its 95 % confidence interval (Student's
+ * t-distribution).
+ */
 export function estimate(point: Point, metric: MetricName): { mean: number; half: number | null } | null {
   const values = point.runs.map((run) => run.metrics[metric]?.mean).filter((it) => it !== undefined);
   if (values.length === 0) return null;
@@ -193,5 +199,5 @@ export function estimate(point: Point, metric: MetricName): { mean: number; half
   return { mean, half: quantile * Math.sqrt(variance / values.length) };
 }
 
-/** 97.5th percentiles of Student's t with 1, 2, ... degrees of freedom. */
+/** 97.5th percentiles of Student's t-distribution with 1, 2, ... degrees of freedom. */
 const STUDENT = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.306, 2.26216];

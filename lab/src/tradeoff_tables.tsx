@@ -1,22 +1,22 @@
-/** The numbers behind the trade-off's picture: three engines at the buffer now, and every rule with its verdict. */
+/** Tables of the trade-off: three engines at the current buffer, and every rule with its verdict. */
 
 import { digits } from "./numbers.ts";
 import { applies, type Rule, why } from "./rules.ts";
 import { estimate, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
 
-/** What each engine says of the buffer now. */
+/** Results of each engine at the current buffer. */
 export function Engines({ found, own }: { found: Tradeoff; own: number }): preact.JSX.Element {
   const rule = found.rules.find(({ name }) => name === found.model);
   const fits = rule && !applies(rule) ? ", does not apply" : "";
   const lines: readonly (readonly [string, Point[]])[] = [
-    ["packets, 95 %", found.points],
+    ["packet-level model, 95 %", found.points],
     ["fluid model", found.fluid],
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
   return (
     <div class="wide engines">
       <table>
-        <caption>At the buffer now, {own} packets</caption>
+        <caption>At the current buffer, {own} packets</caption>
         <thead>
           <tr>
             <th scope="col">engine</th>
@@ -44,22 +44,22 @@ export function Engines({ found, own }: { found: Tradeoff; own: number }): preac
 
 function cell(line: readonly Point[], own: number, metric: (typeof METRICS)[number]): string {
   const point = line.find(({ packets }) => packets === own);
-  const told = point && estimate(point, metric.name);
-  if (!told) return "–";
-  const mean = digits(told.mean * metric.scale);
-  return told.half === null ? mean : `${mean} ± ${digits(told.half * metric.scale, 2)}`;
+  const estimated = point && estimate(point, metric.name);
+  if (!estimated) return "–";
+  const mean = digits(estimated.mean * metric.scale);
+  return estimated.half === null ? mean : `${mean} ± ${digits(estimated.half * metric.scale, 2)}`;
 }
 
-/** All rules: those that apply first, then by size. */
+/** All rules: those that apply first, then by buffer. */
 export function Rules({ rules }: { rules: readonly Rule[] }): preact.JSX.Element {
-  const told = rules.filter(({ packets }) => packets !== null);
+  const estimated = rules.filter(({ packets }) => packets !== null);
   const order = (rule: Rule): number => (applies(rule) ? 0 : 1e12) + (rule.packets ?? 0);
-  const sorted = [...told].sort((one, other) => order(one) - order(other));
-  const fitting = told.filter(applies).length;
+  const sorted = [...estimated].sort((one, other) => order(one) - order(other));
+  const fitting = estimated.filter(applies).length;
   return (
     <details class="rules">
       <summary>
-        {told.length} rules with a buffer, {fitting} of which {fitting === 1 ? "applies" : "apply"} here
+        {estimated.length} rules with a buffer, {fitting} of which {fitting === 1 ? "applies" : "apply"} here
       </summary>
       <div class="wide">
         <table>

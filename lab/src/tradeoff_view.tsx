@@ -1,4 +1,4 @@
-/** The picture of the trade-off: three metrics over the buffer, with rules as marks and what three engines say. */
+/** View of the trade-off: three metrics over the buffer, rules as marks, and results of three engines. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { goalsOf, type ShownGoal, smallest } from "./goals.ts";
@@ -14,8 +14,8 @@ interface Props {
   module: WebAssembly.Module;
 }
 
-/** Milliseconds after the last change before runs begin in the background. */
-const PATIENCE_MS = 600;
+/** Time after the last change until runs start in the background, in milliseconds. */
+const RUN_DELAY_MS = 600;
 
 export function TradeoffView({ model, start, module }: Props): preact.JSX.Element {
   const [found, setFound] = useState<Tradeoff | null>(null);
@@ -26,21 +26,21 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
   const sha = model.resolved?.sha256;
   useEffect(() => {
     const { resolved, text } = model;
-    if (resolved) void explorer.explore(text, resolved, PATIENCE_MS);
+    if (resolved) void explorer.explore(text, resolved, RUN_DELAY_MS);
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));
   const asked = model.resolved?.goals;
   const goals = useMemo(() => goalsOf(asked ?? []), [asked]);
-  const isWhole = found !== null && found.done === found.all;
-  const best = isWhole && goals.shown.length > 0 ? smallest(found.points, goals.shown) : null;
+  const isComplete = found !== null && found.done === found.all;
+  const best = isComplete && goals.shown.length > 0 ? smallest(found.points, goals.shown) : null;
   const share = found && found.all > 0 ? found.done / found.all : 0;
   return (
     <section class="tradeoff" aria-label="Trade-off">
       <h2>
         Trade-off <span class="unit">over the buffer in packets</span>{" "}
         <progress value={share} max={1} aria-label="Runs in the background" />{" "}
-        <span class="unit">{found && !isWhole && left(found)}</span>
+        <span class="unit">{found && !isComplete && progressText(found)}</span>
       </h2>
       {found?.message && <p class="wrong">{found.message}</p>}
       <div class="panels">
@@ -56,14 +56,14 @@ export function TradeoffView({ model, start, module }: Props): preact.JSX.Elemen
         ))}
       </div>
       <Legend />
-      {isWhole && <Answer goals={goals} packets={best} />}
+      {isComplete && <Answer goals={goals} packets={best} />}
       {found && <Engines found={found} own={own} />}
       {found && <Rules rules={found.rules} />}
     </section>
   );
 }
 
-/** The smallest of the buffers that were tried and meet the goals. */
+/** Sentence about the smallest measured buffer that meets the goals. */
 function Answer(props: {
   goals: { shown: readonly ShownGoal[]; others: readonly string[] };
   packets: number | null;
@@ -72,29 +72,30 @@ function Answer(props: {
   if (goals.shown.length === 0) return null;
   const first =
     packets === null
-      ? "None of the buffers that were tried surely meets"
-      : `Of the buffers that were tried, ${packets} packets is the smallest that surely meets`;
+      ? "None of the tested buffers has 95 % intervals that meet"
+      : `Of the tested buffers, ${packets} packets is the smallest whose 95 % intervals meet`;
   const rest = goals.others.length > 0 ? ` (not shown here: ${goals.others.join(", ")})` : "";
   return (
     <p class="outcome answer" role="status">
-      {first} the goals, shaded above{rest}. <code>forebay recommend</code> searches between them.
+      {first} the goals, which are shaded above{rest}. <code>forebay recommend</code> also searches between
+      these buffers.
     </p>
   );
 }
 
-/** How far the runs are. */
-function left({ done, all, leftS }: Tradeoff): string {
+/** Progress of the runs. */
+function progressText({ done, all, leftS }: Tradeoff): string {
   const runs = `${done} of ${all} runs`;
-  return leftS === null ? runs : `${runs}, about ${time(leftS)} more`;
+  return leftS === null ? runs : `${runs}, about ${time(leftS)} left`;
 }
 
 function Legend(): preact.JSX.Element {
   return (
     <p class="legend">
-      <span class="key runs" /> packets, with 95 % intervals <span class="key fluid" /> fluid model{" "}
-      <span class="key closed" /> closed form <span class="mark">▲</span> a rule’s buffer{" "}
-      <span class="mark">△</span> one that does not apply <span class="key own" /> the buffer now{" "}
-      <span class="key smallest" /> the smallest that meets the goals
+      <span class="key runs" /> packet-level model, with 95 % intervals <span class="key fluid" /> fluid model{" "}
+      <span class="key closed" /> closed form <span class="mark">▲</span> buffer of a rule{" "}
+      <span class="mark">△</span> buffer of a rule that does not apply <span class="key own" /> current buffer{" "}
+      <span class="key smallest" /> smallest buffer that meets the goals
     </p>
   );
 }

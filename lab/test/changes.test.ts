@@ -1,15 +1,15 @@
-/** A control's change says to the engines what the control shows. */
+/** Edits of controls: the edited text has the values that the controls display. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  type Changed,
+  type Edit,
   rateText,
   timeOf,
   withBackground,
   withBuffer,
-  withController,
+  withCongestionControl,
   withCount,
   withLoad,
   withoutGroup,
@@ -47,7 +47,7 @@ packet = "700B"
 measure = "1s"
 `;
 
-test("rates and times are written with their units", () => {
+test("rates and times are formatted with their units", () => {
   expect([1e3, 25e6, 333.333e6, 1e9, 4e11].map(rateText)).toEqual([
     "1kbps",
     "25Mbps",
@@ -63,13 +63,13 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
   const ask = <T>(request: object): T => (own as NonNullable<typeof own>).ask<T>(request);
   const controlsOf = (text: string): Controls => ask<Resolved>({ do: "check", text }).controls;
   /** The text after a change: it has the values that the controls showed meanwhile. */
-  const edited = (text: string, { changes, controls }: Changed): string => {
+  const edited = (text: string, { changes, controls }: Edit): string => {
     const changed = ask<string>({ do: "edit", text, changes });
-    const seen = (it: Controls): object => ({
+    const withoutLoadText = (it: Controls): object => ({
       ...it,
       groups: it.groups.map((group) => ({ ...group, load: group.load && { ...group.load, text: "" } })),
     });
-    expect(seen(controlsOf(changed))).toEqual(seen(controls));
+    expect(withoutLoadText(controlsOf(changed))).toEqual(withoutLoadText(controls));
     return changed;
   };
   const groupOf = (controls: Controls, at: number): GroupControls => {
@@ -78,7 +78,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     return group;
   };
 
-  test("controls show what the text says", () => {
+  test("controls have the values of the text", () => {
     expect(controlsOf(TEXT)).toEqual({
       rate: { text: "10Mbps", value: 1e7 },
       buffer: { text: "20p", value: 20, unit: "p" },
@@ -100,17 +100,17 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     });
   });
 
-  test("a change touches its own key and no comment", () => {
+  test("an edit changes its own key and no comment", () => {
     const controls = controlsOf(TEXT);
     const one = groupOf(controls, 0);
     expect(edited(TEXT, withRate(controls, 2e7))).toBe(TEXT.replace("10Mbps", "20Mbps"));
     expect(edited(TEXT, withBuffer(controls, 0.5, "BDP"))).toBe(TEXT.replace("20p", "0.5BDP"));
     expect(edited(TEXT, withQueue(controls, "codel"))).toBe(TEXT.replace('"20p"', '"20p"\nqueue = "codel"'));
     expect(edited(TEXT, withCount(controls, one, 5))).toBe(TEXT.replace("count = 2", "count = 5"));
-    expect(edited(TEXT, withController(controls, one, "bbr"))).toContain('cca = "bbr"\n\n# It comes');
-    const law = '{ value = "80ms", jitter = { uniform = ["0s", "8ms"] } }';
+    expect(edited(TEXT, withCongestionControl(controls, one, "bbr"))).toContain('cca = "bbr"\n\n# It comes');
+    const distribution = '{ value = "80ms", jitter = { uniform = ["0s", "8ms"] } }';
     const jittered = edited(TEXT, withRoundTrip(controls, one, timeOf(0.08), 0.1));
-    expect(jittered).toBe(TEXT.replace("'80ms'", law));
+    expect(jittered).toBe(TEXT.replace("'80ms'", distribution));
     const again = controlsOf(jittered);
     expect(edited(jittered, withRoundTrip(again, groupOf(again, 0), timeOf(0.08), 0))).toBe(
       TEXT.replace("'80ms'", '"80ms"'),
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     expect(edited(TEXT, louder)).toBe(TEXT.replace('cbr={rate="1Mbps"', 'cbr={rate="2Mbps"'));
   });
 
-  test("background that goes comes back as it was", () => {
+  test("restored background traffic has its former text", () => {
     const controls = controlsOf(TEXT);
     const load = groupOf(controls, 1);
     const without = edited(TEXT, withoutGroup(controls, load));
@@ -130,7 +130,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     expect(back).toBe(TEXT);
   });
 
-  test.each(SHIPPED)("%s takes background and gives it back", (_, text) => {
+  test.each(SHIPPED)("%s: background traffic can be added and removed", (_, text) => {
     const { links, target, controls } = ask<Resolved>({ do: "check", text });
     const path = links.length > 1 ? (links[target]?.name ?? null) : null;
     const load = { kind: "poisson", rate_bps: 1e6, text: null } as const;
@@ -142,7 +142,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     expect(edited(added, withoutGroup(now, groupOf(now, controls.groups.length)))).toBe(text);
   });
 
-  test("goals have numbers in the unit of reports", () => {
+  test("goals have bounds in the unit of reports", () => {
     const goal = '[goal]\nutilization = ">= 95%"\nqueue_delay_p99 = ["<= 40ms", ">= 2us"]\n';
     const text = `${TEXT}${goal}"one.loss_rate" = "<= 1%"\n`;
     const { goals } = ask<Resolved>({ do: "check", text });
@@ -155,14 +155,17 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     expect(goals[3]?.text).toBe("one.loss_rate <= 0.01");
   });
 
-  test.each(EXPERIMENTS.map((it) => [it.id, it] as const))("%s: each run has a text", (_, experiment) => {
-    for (const { overrides } of experiment.runs) {
-      const asked = ask<Resolved>({ do: "check", text: experiment.scenario, overrides });
-      const changes = overrides.map((set) => ({ set }));
-      const text = ask<string>({ do: "edit", text: experiment.scenario, changes });
-      expect(ask<Resolved>({ do: "check", text }).canonical).toBe(asked.canonical);
-      // A reader can watch each run. The link of the fluid engine is shown by the packet engine.
-      ask({ do: "begin", text });
-    }
-  });
+  test.each(EXPERIMENTS.map((it) => [it.id, it] as const))(
+    "%s: each run has an editable text",
+    (_, experiment) => {
+      for (const { overrides } of experiment.runs) {
+        const asked = ask<Resolved>({ do: "check", text: experiment.scenario, overrides });
+        const changes = overrides.map((set) => ({ set }));
+        const text = ask<string>({ do: "edit", text: experiment.scenario, changes });
+        expect(ask<Resolved>({ do: "check", text }).canonical).toBe(asked.canonical);
+        // Each run can be played. The packet engine plays the link of the fluid engine.
+        ask({ do: "begin", text });
+      }
+    },
+  );
 });

@@ -1,14 +1,14 @@
-/** Where the engines are that tests run: `make lab` builds them, or FOREBAY_ENGINES names them. */
+/** Engines for tests: the file that `make lab` builds, or the one that FOREBAY_ENGINES names. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { Instance } from "../src/engine/instance.ts";
 
 const FILE = process.env.FOREBAY_ENGINES ?? new URL("../../out/lab/forebay.wasm", import.meta.url).pathname;
 
-/** Without them there is nothing to run. */
+/** Whether the file exists. Without it, tests with engines are skipped. */
 export const HAS_ENGINES = existsSync(FILE);
 
-/** A new instance of the engines. */
+/** Makes a new instance of the engines. */
 export function engines(): Instance {
   return new Instance(new WebAssembly.Module(readFileSync(FILE)));
 }

@@ -1,4 +1,4 @@
-/** Every experiment runs to its end, and what its text says holds in what the engines say. */
+/** Every experiment runs to its end, and its explanation agrees with the results of the engines. */
 
 import { describe, expect, test } from "vitest";
 import type { Instance } from "../src/engine/instance.ts";
@@ -8,7 +8,7 @@ import { type Experiment, Results } from "../src/experiments/types.ts";
 import type { Report } from "../src/model.ts";
 import { engines, HAS_ENGINES } from "./engines.ts";
 
-/** Whole runs stay so short that an experiment takes seconds. */
+/** Largest number of events of a run, so that an experiment takes seconds. */
 const MOST_EVENTS = 3e6;
 
 function reportOf(own: Instance, experiment: Experiment, run: Experiment["runs"][number]): Report {
@@ -16,33 +16,33 @@ function reportOf(own: Instance, experiment: Experiment, run: Experiment["runs"]
   if (run.engine) return own.ask<Report>({ do: "answer", engine: run.engine, ...request });
   own.ask({ do: "begin", ...request });
   while (!own.advance(FOREVER, 1_000_000)) {
-    // On to its end.
+    // Continue to the end.
   }
   return own.ask<Report>({ do: "finish" });
 }
 
-test("the shelf holds a dozen experiments, each with its own name", () => {
+test("there are at least twelve experiments with unique ids", () => {
   expect(EXPERIMENTS.length).toBeGreaterThanOrEqual(12);
   expect(new Set(EXPERIMENTS.map(({ id }) => id)).size).toBe(EXPERIMENTS.length);
   for (const experiment of EXPERIMENTS) expect(experimentOf(experiment.id)).toBe(experiment);
   expect(experimentOf("nothing")).toBeUndefined();
 });
 
-test("results are read by run and by group, and what is lacking is not a number", () => {
+test("results have values by run and group, and missing values are NaN", () => {
   const report = {
     metrics: { utilization: { mean: 0.5, half_width: null } },
     groups: [{ name: "a", metrics: { goodput_bps: { mean: 1e6, half_width: null } } }],
   } as unknown as Report;
   const found = new Results([report]);
-  expect(found.of(0, "utilization")).toBe(0.5);
-  expect(found.of(0, "a.goodput_bps")).toBe(1e6);
+  expect(found.value(0, "utilization")).toBe(0.5);
+  expect(found.value(0, "a.goodput_bps")).toBe(1e6);
   for (const [run, metric] of [
     [1, "utilization"],
     [0, "b.goodput_bps"],
     [0, "a.loss_rate"],
     [0, "loss_rate"],
   ] as const)
-    expect(found.of(run, metric)).toBeNaN();
+    expect(found.value(run, metric)).toBeNaN();
 });
 
 describe.skipIf(!HAS_ENGINES)("in the engines", () => {
@@ -55,19 +55,19 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
         expect(cost.events).toBeLessThan(MOST_EVENTS);
       const found = new Results(reports);
       const rows = experiment.runs.map((_run, at) =>
-        experiment.columns.map(({ metric }) => found.of(at, metric)),
+        experiment.columns.map(({ metric }) => found.value(at, metric)),
       );
-      const told = `${JSON.stringify(rows)} ${experiment.happened(found)}`;
-      for (const value of rows.flat()) expect(value, told).not.toBeNaN();
-      expect(experiment.claim(found), told).toBe(true);
-      const { compared } = experiment.paper;
-      for (const text of [experiment.happened(found), compared?.(found) ?? ""])
+      const context = `${JSON.stringify(rows)} ${experiment.explanation(found)}`;
+      for (const value of rows.flat()) expect(value, context).not.toBeNaN();
+      expect(experiment.claim(found), context).toBe(true);
+      const { comparison } = experiment.paper;
+      for (const text of [experiment.explanation(found), comparison?.(found) ?? ""])
         expect(text).not.toMatch(/–|NaN|undefined/);
       const { prediction } = experiment;
       if (prediction.kind === "choice")
         expect(
           prediction.options.filter(({ holds }) => holds(found)),
-          told,
+          context,
         ).toHaveLength(1);
       expect(experiment.runs.length).toBeGreaterThanOrEqual(2);
     },

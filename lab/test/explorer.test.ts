@@ -1,12 +1,12 @@
-/** The trade-off's jobs, by a worker that answers from a table. */
+/** Jobs of the trade-off, with a worker that answers from a table. */
 
 import { expect, test } from "vitest";
-import type { Order } from "../src/engine/protocol.ts";
+import type { WorkerRequest } from "../src/engine/protocol.ts";
 import { Explorer, type Tradeoff } from "../src/tradeoff.ts";
 import { FakeWorker, NO_ENGINES } from "./fake_worker.ts";
 import { RESOLVED } from "./resolved.ts";
 
-/** A worker that answers a moment later, and keeps all that any of them was asked. */
+/** Worker that answers after 1 ms and records the requests of all workers. */
 class Answering extends FakeWorker {
   readonly #all: Record<string, unknown>[];
 
@@ -15,14 +15,14 @@ class Answering extends FakeWorker {
     this.#all = all;
   }
 
-  override postMessage(order: Order): void {
-    super.postMessage(order);
-    if (order.kind !== "ask") return;
-    const request = order.request as Record<string, unknown>;
-    this.#all.push(request);
+  override postMessage(request: WorkerRequest): void {
+    super.postMessage(request);
+    if (request.kind !== "ask") return;
+    const asked = request.request as Record<string, unknown>;
+    this.#all.push(asked);
     const report = { metrics: { utilization: { mean: 0.5 } }, warnings: ["model one-flow: 40 long flows"] };
-    const answer = request.do === "rules" ? [] : report;
-    setTimeout(() => this.tell({ kind: "answer", ticket: order.ticket, answer }), 1);
+    const answer = asked.do === "rules" ? [] : report;
+    setTimeout(() => this.post({ kind: "answer", ticket: request.ticket, answer }), 1);
   }
 }
 
@@ -37,7 +37,7 @@ function answering(): { start: () => Worker; asked: Record<string, unknown>[]; e
   return { start, asked, ended: () => started.filter((it) => it.isTerminated).length };
 }
 
-test("every buffer gets its replications, each once, and both models", async () => {
+test("every buffer gets each replication once, and both models", async () => {
   const { start, asked } = answering();
   let last: Tradeoff | undefined;
   const explorer = new Explorer(start, NO_ENGINES, 3, (found) => {
@@ -54,10 +54,10 @@ test("every buffer gets its replications, each once, and both models", async () 
   expect(runs.length).toBe(last?.all);
 });
 
-test("models are asked at once, packets only when nothing else was asked for a while", async () => {
+test("models run at once, and packet-level runs wait for a pause", async () => {
   const { start, asked } = answering();
-  const told: Tradeoff[] = [];
-  const explorer = new Explorer(start, NO_ENGINES, 2, (found) => told.push(found));
+  const reported: Tradeoff[] = [];
+  const explorer = new Explorer(start, NO_ENGINES, 2, (found) => reported.push(found));
   const first = explorer.explore("first", RESOLVED, 40);
   await new Promise((later) => setTimeout(later, 20));
   expect(asked.some((it) => it.engine === "closed_form")).toBe(true);
@@ -68,7 +68,7 @@ test("models are asked at once, packets only when nothing else was asked for a w
   expect(new Set(texts)).toEqual(new Set(["second"]));
 });
 
-test("what is canceled says nothing more", async () => {
+test("a canceled computation reports nothing more", async () => {
   const { start, ended } = answering();
   let count = 0;
   const explorer = new Explorer(start, NO_ENGINES, 2, () => {

@@ -1,37 +1,37 @@
-/** Workers of tests: they remember what they were told, and say what the test has them say. */
+/** Fake workers: they record requests, and post the messages of a test. */
 
-import type { News, Order } from "../src/engine/protocol.ts";
+import type { WorkerMessage, WorkerRequest } from "../src/engine/protocol.ts";
 
 export class FakeWorker {
-  onmessage: ((message: MessageEvent<News>) => void) | null = null;
+  onmessage: ((message: MessageEvent<WorkerMessage>) => void) | null = null;
   onerror: ((event: ErrorEvent) => void) | null = null;
-  readonly orders: Order[] = [];
+  readonly requests: WorkerRequest[] = [];
   isTerminated = false;
 
-  postMessage(order: Order): void {
-    if (!this.isTerminated) this.orders.push(order);
+  postMessage(request: WorkerRequest): void {
+    if (!this.isTerminated) this.requests.push(request);
   }
 
   terminate(): void {
     this.isTerminated = true;
   }
 
-  /** Says something, if it still can. */
-  tell(news: News): void {
-    if (!this.isTerminated) this.onmessage?.({ data: news } as MessageEvent<News>);
+  /** Posts a message, unless the worker is terminated. */
+  post(message: WorkerMessage): void {
+    if (!this.isTerminated) this.onmessage?.({ data: message } as MessageEvent<WorkerMessage>);
   }
 
   fail(message: string): void {
     this.onerror?.({ message } as ErrorEvent);
   }
 
-  /** What it was asked, the first first. */
-  asked(): Extract<Order, { kind: "ask" }>[] {
-    return this.orders.filter((order) => order.kind === "ask");
+  /** Requests to the engines, in order. */
+  asked(): Extract<WorkerRequest, { kind: "ask" }>[] {
+    return this.requests.filter((request) => request.kind === "ask");
   }
 }
 
-/** A way to start workers, and those that were started. */
+/** Returns a function that starts fake workers, and the list of started ones. */
 export function workers(): { started: FakeWorker[]; start: () => Worker } {
   const started: FakeWorker[] = [];
   const start = (): Worker => {
@@ -42,5 +42,5 @@ export function workers(): { started: FakeWorker[]; start: () => Worker } {
   return { started, start };
 }
 
-/** The engines of workers that run none. */
+/** Module of workers that run no engines. */
 export const NO_ENGINES = {} as WebAssembly.Module;

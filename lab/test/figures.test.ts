@@ -1,9 +1,9 @@
-/** Pictures are read by the names of their columns. */
+/** Pictures are decoded by the names of their columns. */
 
 import { expect, test } from "vitest";
 import { type Columns, reader } from "../src/engine/figures.ts";
 
-/** Columns in another order than the engines', and one that nobody reads. */
+/** Columns in another order than that of the engines, and an unknown column. */
 const COLUMNS: Columns = {
   header: [
     "missed_sightings",
@@ -33,26 +33,26 @@ function figures(missed: number): Float64Array {
   const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4];
   const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
   const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
-  const sightings = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
-  const standings = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
-  return new Float64Array([...header, ...links, ...flow, ...sightings, ...standings]);
+  const packetEvents = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
+  const senderStates = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
+  return new Float64Array([...header, ...links, ...flow, ...packetEvents, ...senderStates]);
 }
 
-const STANDING = {
+const SENDER_STATE = {
   timeS: 2.4,
   isActive: true,
-  state: 1,
+  lossState: 1,
   cwndPackets: 36,
   ssthreshPackets: 35,
   rttS: 0.34,
-  unacknowledged: 33,
+  sndUna: 33,
   retransmissions: 32,
   timeouts: 31,
 };
 
-test("every figure is found by its name, wherever it stands", () => {
+test("every figure is found by its name in any order of columns", () => {
   const picture = reader(COLUMNS)(figures(0));
-  expect([picture.timeS, picture.events, picture.hasEnded, picture.missedSightings]).toEqual([
+  expect([picture.timeS, picture.events, picture.hasEnded, picture.missedPacketEvents]).toEqual([
     2.5,
     70,
     true,
@@ -77,21 +77,21 @@ test("every figure is found by its name, wherever it stands", () => {
       dropped: 21,
     },
   ]);
-  expect(picture.sightings).toEqual([
-    { timeS: 2.25, happening: 1, flow: 3, group: 0, packet: 7, bytes: 1500, acknowledges: false },
-    { timeS: 2.5, happening: 3, flow: 4, group: 1, packet: 8, bytes: 40, acknowledges: true },
+  expect(picture.packetEvents).toEqual([
+    { timeS: 2.25, kind: 1, flow: 3, group: 0, packet: 7, bytes: 1500, isAck: false },
+    { timeS: 2.5, kind: 3, flow: 4, group: 1, packet: 8, bytes: 40, isAck: true },
   ]);
-  expect([picture.standings, picture.missedStandings]).toEqual([[STANDING], 4]);
+  expect([picture.senderStates, picture.missedSenderStates]).toEqual([[SENDER_STATE], 4]);
 });
 
-test("what was seen is not read where some of it was missed", () => {
+test("packet events are not decoded if some were missed", () => {
   const picture = reader(COLUMNS)(figures(3));
-  expect([picture.sightings, picture.missedSightings]).toEqual([[], 3]);
+  expect([picture.packetEvents, picture.missedPacketEvents]).toEqual([[], 3]);
   expect(picture.flows).toHaveLength(1);
-  // What comes behind it is.
-  expect(picture.standings).toEqual([STANDING]);
+  // The sender states after them are decoded.
+  expect(picture.senderStates).toEqual([SENDER_STATE]);
 });
 
-test("a column that is lacking is named", () => {
+test("a missing column is named in the error", () => {
   expect(() => reader({ ...COLUMNS, header: ["time_s"] })(figures(0))).toThrow("no column header.");
 });

@@ -14,7 +14,7 @@ function point(packets: number, utilizations: number[], delay = 0.01): Point {
   return { packets, runs: runs as unknown as Report[] };
 }
 
-test("goals on the link's metrics of the picture are shown, and the others are named", () => {
+test("goals on displayed metrics of the link are shown, and other goals are listed", () => {
   const asked = (metric: string, bound: number, group: string | null = null) => ({
     ...{ group, metric, at_least: true, bound },
     text: `${metric} >= ${bound}`,
@@ -34,7 +34,7 @@ test("goals on the link's metrics of the picture are shown, and the others are n
   expect(goalsOf([])).toEqual({ shown: [], others: [] });
 });
 
-test("a goal is met where the whole interval meets it", () => {
+test("a goal is met if the whole interval meets it", () => {
   const goal = { metric: "utilization", at_least: true, bound: 0.9 } as const;
   expect(verdict(point(1, [0.95]), goal)).toBeNull();
   expect(verdict(point(1, [0.95, 0.951, 0.949]), goal)).toBe("yes");
@@ -45,7 +45,7 @@ test("a goal is met where the whole interval meets it", () => {
   expect(verdict(point(1, [0.5, 0.501, 0.502]), most)).toBe("yes");
 });
 
-test("the smallest is the first that surely meets all", () => {
+test("the smallest buffer is the first whose intervals meet all goals", () => {
   const goals = [
     { metric: "utilization", at_least: true, bound: 0.9 },
     { metric: "queue_delay_p99_s", at_least: false, bound: 0.02 },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { History } from "../src/history.ts";
 
-test("a history covers all of a run with points that stay few", () => {
+test("a history covers the whole run with a bounded number of rows", () => {
   const history = new History(2);
   for (let at = 1; at <= 100_000; at += 1) history.add([at, -at]);
   expect(history.length).toBeLessThan(2000);

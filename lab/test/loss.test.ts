@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
-  ARRIVES,
-  DEPARTS,
-  DEPARTS_MARKED,
+  ARRIVAL,
+  DEPARTURE,
   type Description,
-  IS_DROPPED,
+  DROP,
+  MARKED_DEPARTURE,
   OPEN,
+  type PacketEvent,
   type Picture,
   RECOVERY,
   reader,
-  type Sighting,
-  type Standing,
+  type SenderState,
   TIMEOUT,
 } from "../src/engine/figures.ts";
 import { Instance } from "../src/engine/instance.ts";
-import { type Course, courseOf, type Signal, samplesOf } from "../src/engine/replay.ts";
+import { type Signal, type StateHistory, samplesOf, stateHistoryOf } from "../src/engine/replay.ts";
 import { storyOf } from "../src/loss_story.ts";
-import { headline, type Owner, tellingOf } from "../src/loss_words.ts";
-import { Signals } from "../src/signals.ts";
+import { headline, type Owner, storyRows } from "../src/loss_text.ts";
+import { RecentSignals } from "../src/recent_signals.ts";
 
 const LOST: Signal = {
   kind: "dropped",
@@ -27,215 +27,238 @@ const LOST: Signal = {
   group: 0,
   packet: 500,
   bytes: 1500,
-  acknowledges: false,
+  isAck: false,
 };
 const OWNER: Owner = { group: "cubic", number: 2, responsive: true, recovery: "sack" };
 
-function seen(timeS: number, happening: number, packet = 500): Sighting {
-  return { timeS, happening, flow: 1, group: 0, packet, bytes: 1500, acknowledges: false };
+function packetEvent(timeS: number, kind: number, packet = 500): PacketEvent {
+  return { timeS, kind, flow: 1, group: 0, packet, bytes: 1500, isAck: false };
 }
 
-function standing(timeS: number, cwndPackets: number, rest: Partial<Standing> = {}): Standing {
+function state(timeS: number, cwndPackets: number, rest: Partial<SenderState> = {}): SenderState {
   return {
     timeS,
     isActive: true,
-    state: OPEN,
+    lossState: OPEN,
     cwndPackets,
     ssthreshPackets: 20,
     rttS: 0.1,
-    unacknowledged: 490,
+    sndUna: 490,
     retransmissions: 3,
     timeouts: 1,
     ...rest,
   };
 }
 
-function course(standings: Standing[], sightings: Sighting[] = []): Course {
-  return { standings, sightings, waitingPackets: 20, untilS: 12, hasEnded: false, isCut: false };
+function history(states: SenderState[], packetEvents: PacketEvent[] = []): StateHistory {
+  return { states, packetEvents, waitingPackets: 20, untilS: 12, hasEnded: false, isTruncated: false };
 }
 
-/** A fast retransmit: noticed at 10.1, repaired at 10.2, grown back at 10.9, and the next loss is noticed at 11. */
-const FAST = course(
+/** Fast retransmit: detected at 10.1, recovered at 10.2, window restored at 10.9, next loss detected at 11. */
+const FAST = history(
   [
-    standing(9.5, 30),
-    standing(10, 40),
-    standing(10.05, 41, { unacknowledged: 500 }),
-    standing(10.1, 28.7, { state: RECOVERY, retransmissions: 4, unacknowledged: 500 }),
-    standing(10.2, 28.7, { unacknowledged: 530, retransmissions: 4 }),
-    standing(10.9, 41, { unacknowledged: 700, retransmissions: 4 }),
-    standing(11, 30, { state: RECOVERY, unacknowledged: 800, retransmissions: 5 }),
+    state(9.5, 30),
+    state(10, 40),
+    state(10.05, 41, { sndUna: 500 }),
+    state(10.1, 28.7, { lossState: RECOVERY, retransmissions: 4, sndUna: 500 }),
+    state(10.2, 28.7, { sndUna: 530, retransmissions: 4 }),
+    state(10.9, 41, { sndUna: 700, retransmissions: 4 }),
+    state(11, 30, { lossState: RECOVERY, sndUna: 800, retransmissions: 5 }),
   ],
-  [seen(10, IS_DROPPED), seen(10.11, ARRIVES), seen(10.15, DEPARTS)],
+  [packetEvent(10, DROP), packetEvent(10.11, ARRIVAL), packetEvent(10.15, DEPARTURE)],
 );
 
-test("a fast retransmit is told from the loss to where the window has grown back", () => {
+test("the story of a fast retransmit ends with the restored window", () => {
   expect(storyOf(LOST, FAST)).toEqual({
     windowPackets: 40,
     rttS: 0.1,
-    wasRepairing: false,
-    noticed: { timeS: 10.1, how: "recovery", unacknowledged: 500 },
+    wasInRecovery: false,
+    detection: { timeS: 10.1, method: "recovery", sndUna: 500 },
     timeoutsS: [],
-    fall: { timeS: 10.1, fromPackets: 41, toPackets: 28.7 },
+    reduction: { timeS: 10.1, fromPackets: 41, toPackets: 28.7 },
     ssthreshPackets: 20,
-    againS: [10.11],
+    retransmissionsS: [10.11],
     droppedAgainS: [],
     acknowledgedS: 10.2,
-    grownBackS: 10.9,
-    nextS: 11,
-    isWhole: true,
+    restoredS: 10.9,
+    nextLossS: 11,
+    isComplete: true,
   });
 });
 
-test("the next loss may be one that only the timer tells", () => {
-  const last = standing(11, 1, { state: TIMEOUT, timeouts: 2, unacknowledged: 800 });
-  const timed = course([...FAST.standings.slice(0, 5), last], FAST.sightings);
+test("the next loss may be detected by the timer", () => {
+  const last = state(11, 1, { lossState: TIMEOUT, timeouts: 2, sndUna: 800 });
+  const timed = history([...FAST.states.slice(0, 5), last], FAST.packetEvents);
   const story = storyOf(LOST, timed);
-  expect(story).toMatchObject({ nextS: 11, grownBackS: null, timeoutsS: [], isWhole: true });
-  const told = new Map(tellingOf(LOST, OWNER, { story, course: timed, isLater: false }));
-  expect(told.get("grown back")).toBe(
-    "not before the next loss was noticed after 1.00\u202fs (10 round trips)",
+  expect(story).toMatchObject({ nextLossS: 11, restoredS: null, timeoutsS: [], isComplete: true });
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: timed, isLater: false }));
+  expect(rows.get("window restored")).toBe(
+    "not before the next loss was detected after 1.00\u202fs (10 round trips)",
   );
 });
 
-test("nothing is told before it has happened", () => {
+test("a story has no event after its end time", () => {
   const at = (untilS: number) => storyOf(LOST, FAST, untilS);
-  expect(at(10.09)).toMatchObject({ noticed: null, fall: null, acknowledgedS: null, windowPackets: 40 });
-  expect(at(10.1)).toMatchObject({ noticed: { how: "recovery" }, againS: [], acknowledgedS: null });
-  expect(at(10.5)).toMatchObject({ acknowledgedS: 10.2, grownBackS: null, nextS: null, isWhole: false });
-  expect(at(10.95)).toMatchObject({ grownBackS: 10.9, nextS: null, isWhole: true });
+  expect(at(10.09)).toMatchObject({
+    detection: null,
+    reduction: null,
+    acknowledgedS: null,
+    windowPackets: 40,
+  });
+  expect(at(10.1)).toMatchObject({
+    detection: { method: "recovery" },
+    retransmissionsS: [],
+    acknowledgedS: null,
+  });
+  expect(at(10.5)).toMatchObject({
+    acknowledgedS: 10.2,
+    restoredS: null,
+    nextLossS: null,
+    isComplete: false,
+  });
+  expect(at(10.95)).toMatchObject({ restoredS: 10.9, nextLossS: null, isComplete: true });
   for (let untilS = 10; untilS < 11.2; untilS += 0.01) {
-    const { noticed, fall, againS, acknowledgedS, grownBackS, nextS } = at(untilS);
-    for (const told of [noticed?.timeS, fall?.timeS, againS[0], acknowledgedS, grownBackS, nextS])
-      expect(told ?? 0).toBeLessThanOrEqual(untilS);
+    const { detection, reduction, retransmissionsS, acknowledgedS, restoredS, nextLossS } = at(untilS);
+    for (const rows of [
+      detection?.timeS,
+      reduction?.timeS,
+      retransmissionsS[0],
+      acknowledgedS,
+      restoredS,
+      nextLossS,
+    ])
+      expect(rows ?? 0).toBeLessThanOrEqual(untilS);
   }
 });
 
-test("a timeout lowers the window to one packet, and slow start follows", () => {
-  const late = course(
+test("a timeout reduces the window to one packet and starts slow start", () => {
+  const late = history(
     [
-      standing(10, 12, { ssthreshPackets: Number.POSITIVE_INFINITY }),
-      standing(11.2, 1, { state: TIMEOUT, timeouts: 2, ssthreshPackets: 6, unacknowledged: 500 }),
-      standing(11.3, 2, { state: OPEN, timeouts: 2, ssthreshPackets: 6, unacknowledged: 501 }),
-      standing(11.8, 13, { timeouts: 2, ssthreshPackets: 6, unacknowledged: 560 }),
+      state(10, 12, { ssthreshPackets: Number.POSITIVE_INFINITY }),
+      state(11.2, 1, { lossState: TIMEOUT, timeouts: 2, ssthreshPackets: 6, sndUna: 500 }),
+      state(11.3, 2, { lossState: OPEN, timeouts: 2, ssthreshPackets: 6, sndUna: 501 }),
+      state(11.8, 13, { timeouts: 2, ssthreshPackets: 6, sndUna: 560 }),
     ],
-    [seen(11.2, ARRIVES)],
+    [packetEvent(11.2, ARRIVAL)],
   );
   const story = storyOf(LOST, late);
   expect(story).toMatchObject({
-    noticed: { timeS: 11.2, how: "timeout" },
+    detection: { timeS: 11.2, method: "timeout" },
     timeoutsS: [11.2],
-    fall: { fromPackets: 12, toPackets: 1 },
-    grownBackS: 11.8,
+    reduction: { fromPackets: 12, toPackets: 1 },
+    restoredS: 11.8,
   });
-  const told = new Map(tellingOf(LOST, OWNER, { story, course: late, isLater: false }));
-  expect(told.get("its window")).toBe("fell from 12.00 to 1.000 packets (× 0.083); slow start up to 6.000");
-  expect(told.get("noticed")).toMatch(/^after 1\.20\u202fs \(12 round trips\): .* timer expired$/);
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: late, isLater: false }));
+  expect(rows.get("window change")).toBe(
+    "fell from 12.00 to 1.000 packets (× 0.083); slow start up to 6.000",
+  );
+  expect(rows.get("detected")).toMatch(/^after 1\.20\u202fs \(12 round trips\): .* timer expired$/);
 });
 
-test("a loss within a repair lowers no window again, and one that is lost again is said to be", () => {
-  const within = course(
+test("a loss within a recovery causes no further reduction, and a repeated loss is reported", () => {
+  const within = history(
     [
-      standing(9.9, 20, { state: RECOVERY }),
-      standing(10.1, 20, { state: RECOVERY, retransmissions: 4 }),
-      standing(10.2, 20, { state: RECOVERY, retransmissions: 5 }),
-      standing(10.25, 20, { state: RECOVERY, retransmissions: 6 }),
-      standing(10.4, 20.1, { unacknowledged: 540, retransmissions: 6 }),
+      state(9.9, 20, { lossState: RECOVERY }),
+      state(10.1, 20, { lossState: RECOVERY, retransmissions: 4 }),
+      state(10.2, 20, { lossState: RECOVERY, retransmissions: 5 }),
+      state(10.25, 20, { lossState: RECOVERY, retransmissions: 6 }),
+      state(10.4, 20.1, { sndUna: 540, retransmissions: 6 }),
     ],
-    [seen(10.21, ARRIVES), seen(10.21, IS_DROPPED), seen(10.3, ARRIVES)],
+    [packetEvent(10.21, ARRIVAL), packetEvent(10.21, DROP), packetEvent(10.3, ARRIVAL)],
   );
   const story = storyOf(LOST, within);
   expect(story).toMatchObject({
-    wasRepairing: true,
-    noticed: { timeS: 10.2, how: "repair" },
-    fall: null,
+    wasInRecovery: true,
+    detection: { timeS: 10.2, method: "same_recovery" },
+    reduction: null,
     droppedAgainS: [10.21],
     acknowledgedS: 10.4,
-    isWhole: true,
+    isComplete: true,
   });
-  const told = new Map(tellingOf(LOST, OWNER, { story, course: within, isLater: false }));
-  expect(told.get("its window")).toMatch(/^did not fall again/);
-  expect(told.get("noticed")).toContain("was repairing an earlier loss");
-  const calm = course(
-    within.standings.map((it) => ({ ...it, state: OPEN })),
-    within.sightings,
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: within, isLater: false }));
+  expect(rows.get("window change")).toMatch(/^no further reduction/);
+  expect(rows.get("detected")).toContain("was recovering from an earlier loss");
+  const calm = history(
+    within.states.map((it) => ({ ...it, lossState: OPEN })),
+    within.packetEvents,
   );
   const probed = new Map(
-    tellingOf(LOST, OWNER, { story: storyOf(LOST, calm), course: calm, isLater: false }),
+    storyRows(LOST, OWNER, { story: storyOf(LOST, calm), history: calm, isLater: false }),
   );
-  expect(probed.get("noticed")).toContain("a probe sent it again");
-  expect(told.get("sent again")).toMatch(/and lost again$/);
-  expect(told.has("grown back")).toBe(false);
+  expect(probed.get("detected")).toContain("a probe retransmitted the packet");
+  expect(rows.get("retransmitted")).toMatch(/and was lost again$/);
+  expect(rows.has("window restored")).toBe(false);
 });
 
-test("a window that falls by degrees is told by its lowest until the repair is over", () => {
-  const gradual = course(
+test("a gradual reduction ends at the lowest window of the recovery", () => {
+  const gradual = history(
     [
-      standing(10, 40),
-      standing(10.1, 39, { state: RECOVERY, unacknowledged: 500 }),
-      standing(10.15, 30, { state: RECOVERY, unacknowledged: 500 }),
-      standing(10.2, 20, { unacknowledged: 530 }),
-      standing(10.3, 10, { unacknowledged: 540 }),
+      state(10, 40),
+      state(10.1, 39, { lossState: RECOVERY, sndUna: 500 }),
+      state(10.15, 30, { lossState: RECOVERY, sndUna: 500 }),
+      state(10.2, 20, { sndUna: 530 }),
+      state(10.3, 10, { sndUna: 540 }),
     ],
-    [seen(10.11, ARRIVES)],
+    [packetEvent(10.11, ARRIVAL)],
   );
-  expect(storyOf(LOST, gradual).fall).toEqual({ timeS: 10.2, fromPackets: 40, toPackets: 20 });
+  expect(storyOf(LOST, gradual).reduction).toEqual({ timeS: 10.2, fromPackets: 40, toPackets: 20 });
 });
 
-test("a controller that does not slow down is said not to", () => {
-  const steady = course(
-    [
-      standing(10, 40),
-      standing(10.1, 40, { state: RECOVERY, unacknowledged: 498 }),
-      standing(10.2, 40, { unacknowledged: 510 }),
-    ],
-    [seen(10.11, ARRIVES)],
+test("the story reports a congestion control that does not slow down", () => {
+  const steady = history(
+    [state(10, 40), state(10.1, 40, { lossState: RECOVERY, sndUna: 498 }), state(10.2, 40, { sndUna: 510 })],
+    [packetEvent(10.11, ARRIVAL)],
   );
   const story = storyOf(LOST, steady);
-  expect(story).toMatchObject({ fall: null, noticed: { how: "recovery", unacknowledged: 498 } });
-  const told = new Map(tellingOf(LOST, OWNER, { story, course: steady, isLater: false }));
-  expect(told.get("its window")).toMatch(/^did not fall: its controller/);
-  expect(told.get("noticed")).toContain("the first one missing was packet 498");
+  expect(story).toMatchObject({ reduction: null, detection: { method: "recovery", sndUna: 498 } });
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: steady, isLater: false }));
+  expect(rows.get("window change")).toMatch(/^no reduction: this congestion control/);
+  expect(rows.get("detected")).toContain("the first missing packet was 498");
 });
 
-test("a mark is heard with its acknowledgment, and heeded once a round trip", () => {
+test("a mark is detected with its acknowledgment and reduces the window once per round trip", () => {
   const marked: Signal = { ...LOST, kind: "marked" };
-  const heeded = course([
-    standing(10, 40),
-    standing(10.05, 40, { unacknowledged: 499 }),
-    standing(10.1, 20, { unacknowledged: 501 }),
-    standing(10.15, 20, { unacknowledged: 505 }),
+  const marks = history([
+    state(10, 40),
+    state(10.05, 40, { sndUna: 499 }),
+    state(10.1, 20, { sndUna: 501 }),
+    state(10.15, 20, { sndUna: 505 }),
   ]);
-  expect(storyOf(marked, heeded)).toMatchObject({
-    noticed: { timeS: 10.1, how: "echo" },
-    fall: { fromPackets: 40, toPackets: 20 },
+  expect(storyOf(marked, marks)).toMatchObject({
+    detection: { timeS: 10.1, method: "echo" },
+    reduction: { fromPackets: 40, toPackets: 20 },
   });
-  expect(storyOf({ ...marked, packet: 502 }, heeded)).toMatchObject({
-    noticed: { timeS: 10.15 },
-    fall: null,
+  expect(storyOf({ ...marked, packet: 502 }, marks)).toMatchObject({
+    detection: { timeS: 10.15 },
+    reduction: null,
   });
 });
 
-test("nobody slows down for packets that nobody acknowledges", () => {
+test("unresponsive packets have no effect on their sender", () => {
   const owner = { ...OWNER, responsive: false };
-  const nobody = course([]);
-  const told = tellingOf(LOST, owner, { story: storyOf(LOST, nobody), course: nobody, isLater: false });
-  expect(told.map(([name]) => name)).toEqual(["queue then", "what follows"]);
-  expect(told[1]?.[1]).toContain("nobody slows down");
-  expect(headline(LOST, owner)).toBe("Group “cubic” lost a packet at 10.0000\u202fs");
-  expect(headline(LOST, OWNER)).toBe("Flow 2 of group “cubic” lost packet 500 at 10.0000\u202fs");
+  const unresponsive = history([]);
+  const rows = storyRows(LOST, owner, {
+    story: storyOf(LOST, unresponsive),
+    history: unresponsive,
+    isLater: false,
+  });
+  expect(rows.map(([name]) => name)).toEqual(["queue", "effect"]);
+  expect(rows[1]?.[1]).toContain("does not slow down");
+  expect(headline(LOST, owner)).toBe("A packet of group “cubic” was lost at 10.0000\u202fs");
+  expect(headline(LOST, OWNER)).toBe("Packet 500 of flow 2 of group “cubic” was lost at 10.0000\u202fs");
 });
 
-test("the last losses are listed, and marks do not push them out", () => {
-  const signals = new Signals();
-  const picture = (sightings: Sighting[]): Picture => ({ sightings }) as unknown as Picture;
-  signals.see(picture([seen(1, ARRIVES), seen(1, IS_DROPPED, 7)]));
-  signals.see(picture(Array.from({ length: 100 }, (_, at) => seen(2 + at, DEPARTS_MARKED, at))));
+test("the last losses are listed, and marks do not displace them", () => {
+  const signals = new RecentSignals();
+  const picture = (packetEvents: PacketEvent[]): Picture => ({ packetEvents }) as unknown as Picture;
+  signals.add(picture([packetEvent(1, ARRIVAL), packetEvent(1, DROP, 7)]));
+  signals.add(picture(Array.from({ length: 100 }, (_, at) => packetEvent(2 + at, MARKED_DEPARTURE, at))));
   expect(signals.list.length).toBe(13);
   expect(signals.list.at(0)).toMatchObject({ kind: "marked", packet: 99 });
   expect(signals.list.at(-1)).toMatchObject({ kind: "dropped", packet: 7 });
 });
 
-// With the engines: the lab's tests are told where they are.
+// Tests with the engines.
 const engines = process.env.FOREBAY_ENGINES;
 const TEXT = `[link]
 rate = "10Mbps"
@@ -250,7 +273,7 @@ warmup = "1s"
 measure = "9s"
 `;
 
-function begun(): { run: Instance; read: (figures: Float64Array) => Picture } {
+function startedRun(): { run: Instance; read: (figures: Float64Array) => Picture } {
   const run = new Instance(new WebAssembly.Module(readFileSync(engines ?? "")));
   const read = reader(run.ask<Description>({ do: "describe" }).columns);
   run.ask({ do: "begin", text: TEXT });
@@ -259,45 +282,45 @@ function begun(): { run: Instance; read: (figures: Float64Array) => Picture } {
 
 const check = (): void => {};
 
-test.runIf(engines)("a replay is of the same run, and tells of every instant", () => {
-  const { run, read } = begun();
+test.runIf(engines)("a replay repeats the run and has the state of every instant", () => {
+  const { run, read } = startedRun();
   run.watch(60_000);
   run.advance(6_000_000_000_000n, 1_000_000);
   const played = read(run.look(3));
-  const drops = played.sightings.filter(({ happening, timeS }) => happening === IS_DROPPED && timeS > 3);
+  const drops = played.packetEvents.filter(({ kind, timeS }) => kind === DROP && timeS > 3);
   expect(drops.length).toBeGreaterThan(5);
   let falls = 0;
   for (const drop of drops) {
     const signal: Signal = { ...LOST, ...drop, kind: "dropped" };
-    const asked = { signal, beforeS: 0.3, roundTripS: 0.02, target: 0, responsive: true };
-    const other = begun();
-    const found = courseOf(other.run, asked, { read, check });
-    expect(found.isCut).toBe(false);
-    // Who is dropped found a full queue; beside it one is in transmission.
+    const request = { signal, beforeS: 0.3, roundTripS: 0.02, target: 0, responsive: true };
+    const other = startedRun();
+    const found = stateHistoryOf(other.run, request, { read, check });
+    expect(found.isTruncated).toBe(false);
+    // A dropped packet found a full queue. Another packet is in transmission.
     expect(found.waitingPackets).toBe(20);
-    const again = played.sightings.filter(
+    const again = played.packetEvents.filter(
       (it) => it.flow === drop.flow && it.packet === drop.packet && it.timeS >= drop.timeS && it.timeS < 5.9,
     );
-    expect(found.sightings.filter(({ timeS }) => timeS < 5.9)).toEqual(again);
+    expect(found.packetEvents.filter(({ timeS }) => timeS < 5.9)).toEqual(again);
     const story = storyOf(signal, found);
     expect(story.acknowledgedS).not.toBeNull();
-    expect(story.noticed?.timeS).toBeLessThanOrEqual(story.againS[0] ?? 0);
+    expect(story.detection?.timeS).toBeLessThanOrEqual(story.retransmissionsS[0] ?? 0);
     expect(found.untilS).toBeGreaterThan(drop.timeS + 20 * story.rttS - 1e-9);
-    if (story.noticed?.how === "recovery" && story.fall) {
+    if (story.detection?.method === "recovery" && story.reduction) {
       // New Reno halves what is in flight (RFC 5681 equation 4).
-      expect(story.fall.toPackets / story.fall.fromPackets).toBeCloseTo(0.5, 1);
+      expect(story.reduction.toPackets / story.reduction.fromPackets).toBeCloseTo(0.5, 1);
       falls += 1;
     }
   }
   expect(falls).toBeGreaterThan(2);
 });
 
-test.runIf(engines)("samples stand at equal distances, and say what the run said", () => {
-  const { run, read } = begun();
-  const asked = { everyS: 0.5, untilS: 4.2, flows: 3, target: 0 };
-  const { flows, rows: found } = samplesOf(run, asked, { read, check });
+test.runIf(engines)("samples have equal intervals and the values of the run", () => {
+  const { run, read } = startedRun();
+  const request = { everyS: 0.5, untilS: 4.2, flows: 3, target: 0 };
+  const { flows, rows: found } = samplesOf(run, request, { read, check });
   expect(found.map(([timeS]) => timeS)).toEqual([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]);
-  const other = begun();
+  const other = startedRun();
   other.run.advance(3_000_000_000_000n, 1_000_000_000);
   const shown = other.read(other.run.look(3));
   expect(flows).toEqual(shown.flows.map(({ flow, group }) => ({ flow, group })));
@@ -307,13 +330,19 @@ test.runIf(engines)("samples stand at equal distances, and say what the run said
   expect(found[6]?.[4]).toBe(drops);
 });
 
-test.runIf(engines)("what takes too long is given up", () => {
-  const { run, read } = begun();
+test.runIf(engines)("a replay that takes too long is stopped", () => {
+  const { run, read } = startedRun();
   let calls = 0;
   const impatient = (): void => {
     calls += 1;
     if (calls > 2) throw new Error("too long");
   };
-  const asked = { signal: { ...LOST, timeS: 9 }, beforeS: 1, roundTripS: 0.02, target: 0, responsive: true };
-  expect(() => courseOf(run, asked, { read, check: impatient })).toThrow("too long");
+  const request = {
+    signal: { ...LOST, timeS: 9 },
+    beforeS: 1,
+    roundTripS: 0.02,
+    target: 0,
+    responsive: true,
+  };
+  expect(() => stateHistoryOf(run, request, { read, check: impatient })).toThrow("too long");
 });

@@ -1,4 +1,4 @@
-/** The model's changes of its text, by a worker that answers when the test says so. */
+/** Edits of the model's text, with a worker that answers when the test demands it. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { withoutGroup, withRate } from "../src/changes.ts";
@@ -7,7 +7,7 @@ import { Model } from "../src/model.ts";
 import { type FakeWorker, NO_ENGINES, workers } from "./fake_worker.ts";
 import { RESOLVED } from "./resolved.ts";
 
-// No text is read because a test is slow.
+// Fake timers: a slow test must not trigger the check of typed text.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -16,17 +16,17 @@ const CONTROLS: Controls = {
   rate: { text: "1Mbps", value: 1e6 },
 };
 
-/** What the worker was asked last, answered or refused. */
+/** Answers or refuses the last request of the worker. */
 async function answer(
   worker: FakeWorker,
-  told: unknown,
-  what: "answer" | "no answer" = "answer",
+  result: unknown,
+  kind: "answer" | "no answer" = "answer",
 ): Promise<void> {
   const ticket = worker.asked().at(-1)?.ticket ?? -1;
-  if (what === "answer") worker.tell({ kind: "answer", ticket, answer: told });
+  if (kind === "answer") worker.post({ kind: "answer", ticket, answer: result });
   else {
-    const refusal = { kind: "scenario", message: String(told), line: null, key: null } as const;
-    worker.tell({ kind: "no answer", ticket, refusal });
+    const refusal = { kind: "scenario", message: String(result), line: null, key: null } as const;
+    worker.post({ kind: "no answer", ticket, refusal });
   }
   await new Promise((later) => setImmediate(later));
 }
@@ -39,27 +39,27 @@ function resolvedWith(controls: Controls): Resolved {
   return { ...RESOLVED, controls, links: [], groups: [] };
 }
 
-async function begun(): Promise<{ model: Model; worker: FakeWorker }> {
+async function loadedModel(): Promise<{ model: Model; worker: FakeWorker }> {
   const { started, start } = workers();
   const model = new Model(start, NO_ENGINES, "first");
   const [worker] = started;
   if (!worker) throw new Error("no worker");
   expect(model.isChangeable).toBe(false);
-  const taken = model.take("text");
+  const taken = model.load("text");
   await answer(worker, resolvedWith(CONTROLS));
   await taken;
   expect(model.isChangeable).toBe(true);
   return { model, worker };
 }
 
-function turn(model: Model, bps: number): void {
+function setRate(model: Model, bps: number): void {
   model.change(withRate(model.controls ?? CONTROLS, bps));
 }
 
-test("changes in quick succession come all, in their order, and the last value stays", async () => {
-  const { model, worker } = await begun();
-  for (const bps of [2e6, 5e6, 1e7]) turn(model, bps);
-  // Controls show at once what is to come.
+test("edits in quick succession are all applied in order", async () => {
+  const { model, worker } = await loadedModel();
+  for (const bps of [2e6, 5e6, 1e7]) setRate(model, bps);
+  // Controls display the new values at once.
   expect(model.controls?.rate?.text).toBe("10Mbps");
   expect(request(worker)).toEqual({ do: "edit", text: "text", changes: [{ set: "link.rate=2Mbps" }] });
   await answer(worker, "two");
@@ -76,9 +76,9 @@ test("changes in quick succession come all, in their order, and the last value s
   expect(model.controls).toBe(last);
 });
 
-test("what is typed while a change is under way is changed, too", async () => {
-  const { model, worker } = await begun();
-  turn(model, 2e6);
+test("a pending edit also applies to text that is typed meanwhile", async () => {
+  const { model, worker } = await loadedModel();
+  setRate(model, 2e6);
   model.edit("typed");
   await answer(worker, "two");
   expect(model.text).toBe("typed");
@@ -90,8 +90,8 @@ test("what is typed while a change is under way is changed, too", async () => {
   expect(model.text).toBe("typed, two");
 });
 
-test("what was typed is read before it is changed, and its background can come back", async () => {
-  const { model, worker } = await begun();
+test("typed text is checked before an edit, and its background can be restored", async () => {
+  const { model, worker } = await loadedModel();
   const load = { kind: "poisson", rate_bps: 1e5, text: "[[flows]]\n" } as const;
   const group = { key: "load", name: "load", counted: false, count: 1, controller: null, rtt: null, load };
   model.edit("typed");
@@ -105,40 +105,40 @@ test("what was typed is read before it is changed, and its background can come b
   expect(model.background).toBe(group);
 });
 
-test("a change of what was typed with a mistake is dropped", async () => {
-  const { model, worker } = await begun();
+test("an edit of text with an error is dropped", async () => {
+  const { model, worker } = await loadedModel();
   model.edit("wrong");
-  turn(model, 2e6);
+  setRate(model, 2e6);
   await answer(worker, "wrong at line 1", "no answer");
   expect(request(worker)).toEqual({ do: "check", text: "wrong" });
   expect(model.refusal).toMatchObject({ kind: "scenario", message: "wrong at line 1" });
   expect(model.controls).toBe(CONTROLS);
 });
 
-test("another scenario takes the place of the changes before", async () => {
-  const { model, worker } = await begun();
-  turn(model, 2e6);
+test("another scenario discards pending edits", async () => {
+  const { model, worker } = await loadedModel();
+  setRate(model, 2e6);
   const [ticket] = worker
     .asked()
     .slice(-1)
     .map((it) => it.ticket);
-  turn(model, 5e6);
-  const taken = model.take("other");
+  setRate(model, 5e6);
+  const taken = model.load("other");
   await answer(worker, resolvedWith(CONTROLS));
   await taken;
-  worker.tell({ kind: "answer", ticket: ticket ?? -1, answer: "two" });
+  worker.post({ kind: "answer", ticket: ticket ?? -1, answer: "two" });
   await new Promise((later) => setImmediate(later));
   expect(model.text).toBe("other");
   expect(model.controls).toBe(model.resolved?.controls);
   expect(request(worker).do).toBe("check");
 });
 
-test("of two runs that are chosen at once the last one stays", async () => {
-  const { model, worker } = await begun();
-  const first = model.takeChanged("experiment", ["link.rate=2Mbps"]);
+test("the last of two chosen runs wins", async () => {
+  const { model, worker } = await loadedModel();
+  const first = model.loadWithOverrides("experiment", ["link.rate=2Mbps"]);
   const [before] = worker.asked().slice(-1);
-  const second = model.takeChanged("experiment", ["link.rate=5Mbps"]);
-  worker.tell({ kind: "answer", ticket: before?.ticket ?? -1, answer: "two" });
+  const second = model.loadWithOverrides("experiment", ["link.rate=5Mbps"]);
+  worker.post({ kind: "answer", ticket: before?.ticket ?? -1, answer: "two" });
   await first;
   expect(model.text).toBe("text");
   await answer(worker, "five");
@@ -147,9 +147,9 @@ test("of two runs that are chosen at once the last one stays", async () => {
   await second;
 });
 
-test("a change that is refused leaves text and controls as they were, and is explained", async () => {
-  const { model, worker } = await begun();
-  turn(model, 2e6);
+test("a refused edit leaves text and controls unchanged and shows the reason", async () => {
+  const { model, worker } = await loadedModel();
+  setRate(model, 2e6);
   await answer(worker, "link.rate: too fast", "no answer");
   expect(model.text).toBe("text");
   expect(model.controls).toBe(CONTROLS);
@@ -157,14 +157,14 @@ test("a change that is refused leaves text and controls as they were, and is exp
   expect(model.isChangeable).toBe(true);
 });
 
-test("a text that is refused has no controls until it is mended", async () => {
-  const { model, worker } = await begun();
-  const taken = model.take("wrong");
+test("controls are disabled while the text is refused", async () => {
+  const { model, worker } = await loadedModel();
+  const taken = model.load("wrong");
   await answer(worker, "wrong", "no answer");
   await taken;
   expect(model.isChangeable).toBe(false);
   expect(model.controls).toBe(CONTROLS);
-  const mended = model.take("right");
+  const mended = model.load("right");
   await answer(worker, resolvedWith(CONTROLS));
   await mended;
   expect(model.isChangeable).toBe(true);

@@ -3,7 +3,7 @@ import { Player, type Run } from "../src/engine/player.ts";
 
 const SECOND = 10n ** 12n;
 
-/** A run of ten seconds with an event each millisecond, of which each takes so long of the clock. */
+/** Run of ten seconds with an event per millisecond. Each event takes a fixed time of the clock. */
 class Fake implements Run {
   at = 0n;
   clock = 0;
@@ -23,7 +23,7 @@ class Fake implements Run {
       this.at += event;
       this.clock += this.#cost;
     }
-    // An engine stands where it was told to, between two events.
+    // An engine stops exactly at the requested time, between two events.
     if (this.at > until) this.at = until;
     return this.at >= 10n * SECOND;
   }
@@ -64,7 +64,7 @@ test("a run follows its clock", () => {
   expect(run.now() - stood).toBe(SECOND / 4n);
 });
 
-test("a run that cannot keep up goes on, and never falls behind by more than its lag", () => {
+test("a slow run continues with a bounded lag", () => {
   const run = new Fake(1);
   const player = new Player(run, 8);
   player.play(1000);
@@ -76,7 +76,7 @@ test("a run that cannot keep up goes on, and never falls behind by more than its
   expect(run.clock - before).toBeLessThan(1e6 + 30_000);
 });
 
-test("as fast as it goes ends at the end, which is seen once", () => {
+test("a run at full speed shows its end once", () => {
   const run = new Fake(0.01);
   const player = new Player(run, 8);
   player.play(null);
@@ -86,7 +86,7 @@ test("as fast as it goes ends at the end, which is seen once", () => {
   expect(player.isPlaying).toBe(false);
 });
 
-test("no picture is taken before the last one was shown", () => {
+test("no picture is taken before the previous one was shown", () => {
   const run = new Fake(0.001);
   const player = new Player(run, 8);
   player.play(1);

@@ -1,4 +1,4 @@
-/** A link of a hundred packets, resolved. */
+/** Resolved scenario with a buffer of 100 packets. */
 
 import type { Resolved } from "../src/engine/protocol.ts";
 

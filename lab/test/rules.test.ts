@@ -11,21 +11,21 @@ function rule(refusal: string | null, ...holds: Check["holds"][]): Rule {
   return { name: "rule", packets: 7, refusal, checks };
 }
 
-test("a rule applies where it answers and no assumption fails, however much is not known", () => {
+test("a rule with a result applies if no check fails, even with unknown ones", () => {
   expect(applies(rule(null))).toBe(true);
   expect(applies(rule(null, "yes", "partly", "unknown"))).toBe(true);
   expect(applies(rule(null, "yes", "no"))).toBe(false);
-  expect(applies(rule("says nothing", "yes"))).toBe(false);
+  expect(applies(rule("has no result", "yes"))).toBe(false);
 });
 
-test("what speaks against it comes before what is only partly so or unknown", () => {
+test("failed checks come before partly met and unknown ones", () => {
   expect(why(rule(null, "yes"))).toBe("everything that it assumes holds");
   expect(why(rule(null, "partly", "no", "unknown"))).toBe("no 1; partly 0");
-  expect(why(rule("says nothing", "partly", "unknown"))).toBe("says nothing; partly 0");
+  expect(why(rule("has no result", "partly", "unknown"))).toBe("has no result; partly 0");
   expect(why(rule(null, "unknown", "partly", "yes"))).toBe("partly 1; unknown 0");
 });
 
-test("one reason is told once", () => {
+test("equal reasons are listed once", () => {
   const twice = rule(null, "no", "no");
   for (const check of twice.checks) check.why = "the same";
   expect(why(twice)).toBe("the same");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Resolved } from "../src/engine/protocol.ts";
 import { chartsSvg, escaped, steps } from "../src/picture.ts";
-import { csvOf, flowName, samplesAsked } from "../src/trace_csv.ts";
+import { csvOf, flowName, samplesRequest } from "../src/trace_csv.ts";
 
 const RESOLVED = {
   title: "Two\nlinks",
@@ -16,14 +16,14 @@ const RESOLVED = {
   ],
 } as unknown as Resolved;
 
-test("a trace is sampled as the scenario says, and has no more rows than can be handed out", () => {
-  expect(samplesAsked(RESOLVED, 10)).toEqual({ everyS: 0.002, untilS: 10, flows: 3, target: 1 });
-  const long = samplesAsked(RESOLVED, 1000);
+test("a trace has the interval of the scenario, unless the rows are too many", () => {
+  expect(samplesRequest(RESOLVED, 10)).toEqual({ everyS: 0.002, untilS: 10, flows: 3, target: 1 });
+  const long = samplesRequest(RESOLVED, 1000);
   expect(long.untilS / long.everyS).toBeLessThanOrEqual(20_000);
   expect(long.everyS / 0.002).toBeCloseTo(Math.round(long.everyS / 0.002), 9);
 });
 
-test("a trace says what it is of, and its columns stand by the flows' numbers", () => {
+test("a trace names its source, and its window columns are in the order of flow numbers", () => {
   const flows = [
     { flow: 3, group: 2 },
     { flow: 1, group: 0 },
@@ -47,23 +47,23 @@ test("a trace says what it is of, and its columns stand by the flows' numbers", 
   expect(flowName(null, { flow: 4, group: 0 })).toBe("flow 5");
 });
 
-test("a picture says its title, its units and its legend, and no text is markup", () => {
+test("a picture has title, units and legend, and its text is escaped", () => {
   const line = { name: "<b>&", color: "#000000", dash: [], values: [1, Number.NaN, 3, 4] };
   const level = { name: "buffer: 20 packets", value: 20 };
   const chart = { title: "Queue", unit: "packets", lines: [line], level };
   const svg = chartsSvg({ title: 'A "link"\u0000', source: "forebay 9" }, [0, 1, 2, 3], [chart, chart]);
-  for (const told of ["Queue (packets)", "time (s)", "&lt;b&gt;&amp;", "buffer: 20 packets", "forebay 9"])
-    expect(svg).toContain(told);
+  for (const text of ["Queue (packets)", "time (s)", "&lt;b&gt;&amp;", "buffer: 20 packets", "forebay 9"])
+    expect(svg).toContain(text);
   expect(svg).toContain(">A &quot;link&quot;<");
   expect(svg).not.toMatch(/NaN|undefined|Infinity|<b>/);
-  // The line is interrupted where nothing is known.
+  // Unknown values interrupt the line.
   const [path] = /d="(M[^"]*)"/.exec(svg)?.slice(1) ?? [];
   expect(path?.match(/M/g)?.length).toBe(2);
   expect(path?.match(/L/g)?.length).toBe(1);
   expect(chartsSvg({ title: "", source: "" }, [], [{ ...chart, lines: [] }])).not.toMatch(/NaN|Infinity/);
 });
 
-test("ticks are few, round and within the axis", () => {
+test("ticks are few and round, and lie within the axis", () => {
   for (const most of [0.003, 0.7, 1, 19.6, 21, 100, 12_345, 1e9]) {
     const found = steps(most);
     expect(found[0]).toBe(0);

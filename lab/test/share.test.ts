@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fragmentOf, sharedOf } from "../src/share.ts";
 
-test("a link gives back what was shared", async () => {
+test("a link restores the shared scenario", async () => {
   for (const text of ["", "a", '[link]\nrate = "µ"\n'.repeat(2000), "\u{1f600}</script>"]) {
     const fragment = await fragmentOf({ text });
     expect(fragment).toMatch(/^s=[A-Za-z0-9_-]*$/);
@@ -13,7 +13,7 @@ test("a link gives back what was shared", async () => {
   expect(await sharedOf(await fragmentOf(shared))).toEqual(shared);
 });
 
-test("a hostile link is one line", async () => {
+test("a hostile link gives an error of one line", async () => {
   const whole = await fragmentOf({ text: "a".repeat(5000) });
   const hostile = [
     whole.slice(0, -4),
@@ -29,18 +29,18 @@ test("a hostile link is one line", async () => {
   }
 });
 
-test("what unpacks to more than a scenario may have is refused before it is all there", async () => {
+test("an oversized link is refused before it is unpacked completely", async () => {
   const { deflateRawSync } = await import("node:zlib");
   const bomb = deflateRawSync(Buffer.alloc(100_000_000)).toString("base64url");
   expect(bomb.length).toBeLessThan(200_000);
   await expect(sharedOf(`s=${bomb}`)).rejects.toThrow(/unpacks to more than/);
 });
 
-test("a scenario that no link may hold makes none", async () => {
+test("a scenario that is too long for a link is refused", async () => {
   await expect(fragmentOf({ text: "a".repeat(1_000_001) })).rejects.toThrow(
     /^the scenario has \d+ bytes; [^\n]+$/,
   );
-  // Digits at random pack into some three bits each: https://en.wikipedia.org/wiki/Xorshift
+  // Random digits compress to about three bits each: https://en.wikipedia.org/wiki/Xorshift
   let state = 1;
   const digit = (): number => {
     state ^= state << 13;

@@ -1,7 +1,7 @@
-/** A study: its runs one by one, its end at once, and what a refusal leaves. */
+/** Study: its runs in order, its abort, and its refusals. */
 
 import { expect, test } from "vitest";
-import { studied } from "../src/experiments/study.ts";
+import { runStudy } from "../src/experiments/study.ts";
 import type { Experiment } from "../src/experiments/types.ts";
 import { type FakeWorker, NO_ENGINES, workers } from "./fake_worker.ts";
 
@@ -15,31 +15,37 @@ const EXPERIMENT = {
 
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** Answers the latest question with a use of the link. */
+/** Answers the latest request with a utilization. */
 async function answer(worker: FakeWorker, utilization: number): Promise<void> {
   const ticket = worker.asked().at(-1)?.ticket ?? -1;
   const metrics = { utilization: { mean: utilization, half_width: null } };
-  worker.tell({ kind: "answer", ticket, answer: { metrics } });
+  worker.post({ kind: "answer", ticket, answer: { metrics } });
   await settled();
 }
 
-function begun(): {
-  end: AbortController;
-  told: number[];
+function startedStudy(): {
+  abortController: AbortController;
+  progress: number[];
   worker: FakeWorker;
-  outcome: ReturnType<typeof studied>;
+  outcome: ReturnType<typeof runStudy>;
 } {
   const { started, start } = workers();
-  const end = new AbortController();
-  const told: number[] = [];
-  const outcome = studied(start, NO_ENGINES, EXPERIMENT, (done) => told.push(done), end.signal);
+  const abortController = new AbortController();
+  const progress: number[] = [];
+  const outcome = runStudy(
+    start,
+    NO_ENGINES,
+    EXPERIMENT,
+    (done) => progress.push(done),
+    abortController.signal,
+  );
   const [worker] = started;
   if (!worker) throw new Error("no worker");
-  return { end, told, worker, outcome };
+  return { abortController, progress, worker, outcome };
 }
 
-test("its runs are asked one after the other, each of its engine, and then the worker is gone", async () => {
-  const { told, worker, outcome } = begun();
+test("runs are requested in order from their engines, and the worker then ends", async () => {
+  const { progress, worker, outcome } = startedStudy();
   expect(worker.asked().map(({ request }) => request)).toEqual([
     { do: "whole", text: "text", overrides: ["a.b=1"] },
   ]);
@@ -50,41 +56,43 @@ test("its runs are asked one after the other, each of its engine, and then the w
     text: "text",
     overrides: ["a.b=2"],
   });
-  expect(told).toEqual([1]);
+  expect(progress).toEqual([1]);
   expect(worker.isTerminated).toBe(false);
   await answer(worker, 0.75);
-  const found = await outcome;
-  if (found?.kind !== "done") throw new Error("not done");
-  expect([found.found.of(0, "utilization"), found.found.of(1, "utilization")]).toEqual([0.25, 0.75]);
-  expect(told).toEqual([1, 2]);
+  const result = await outcome;
+  if (result?.kind !== "done") throw new Error("not done");
+  expect([result.results.value(0, "utilization"), result.results.value(1, "utilization")]).toEqual([
+    0.25, 0.75,
+  ]);
+  expect(progress).toEqual([1, 2]);
   expect(worker.isTerminated).toBe(true);
 });
 
-test("whoever leaves ends it at once, in the middle of a run", async () => {
-  const { end, told, worker, outcome } = begun();
+test("an abort terminates the worker in the middle of a run", async () => {
+  const { abortController, progress, worker, outcome } = startedStudy();
   await answer(worker, 0.5);
-  end.abort();
+  abortController.abort();
   expect(worker.isTerminated).toBe(true);
   expect(await outcome).toBeNull();
   await answer(worker, 0.5);
-  expect(told).toEqual([1]);
+  expect(progress).toEqual([1]);
 });
 
-test("who has left before it began starts nothing", async () => {
+test("an aborted signal starts no worker", async () => {
   const { started, start } = workers();
-  expect(await studied(start, NO_ENGINES, EXPERIMENT, () => {}, AbortSignal.abort())).toBeNull();
+  expect(await runStudy(start, NO_ENGINES, EXPERIMENT, () => {}, AbortSignal.abort())).toBeNull();
   expect(started).toEqual([]);
 });
 
-test("a refusal and a worker that fails are said, and the worker is gone", async () => {
+test("a refusal and a failed worker are reported, and the worker ends", async () => {
   const refusal = { kind: "engine", message: "too large", line: null, key: null } as const;
-  const refused = begun();
-  refused.worker.tell({ kind: "no answer", ticket: refused.worker.asked()[0]?.ticket ?? -1, refusal });
+  const refused = startedStudy();
+  refused.worker.post({ kind: "no answer", ticket: refused.worker.asked()[0]?.ticket ?? -1, refusal });
   expect(await refused.outcome).toEqual({ kind: "refused", message: "too large" });
   expect(refused.worker.isTerminated).toBe(true);
-  const failed = begun();
+  const failed = startedStudy();
   failed.worker.fail("out of memory");
   expect(await failed.outcome).toEqual({ kind: "refused", message: "the worker failed: out of memory" });
   expect(failed.worker.isTerminated).toBe(true);
-  expect([refused.told, failed.told]).toEqual([[], []]);
+  expect([refused.progress, failed.progress]).toEqual([[], []]);
 });

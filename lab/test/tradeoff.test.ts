@@ -10,7 +10,7 @@ function run(utilization: number): Report {
   } as unknown as Report;
 }
 
-test("buffers rise, hold the scenario's own, and cover the product", () => {
+test("buffers ascend, include the scenario's own, and cover the bandwidth-delay product", () => {
   for (const [own, product] of [
     [100, 100],
     [1, 5],
@@ -25,7 +25,7 @@ test("buffers rise, hold the scenario's own, and cover the product", () => {
   }
 });
 
-test("an interval is Student's", () => {
+test("the interval uses Student's t-distribution", () => {
   expect(estimate({ packets: 1, runs: [] }, "utilization")).toBeNull();
   expect(estimate({ packets: 1, runs: [run(0.9)] }, "utilization")).toEqual({ mean: 0.9, half: null });
   const three = estimate({ packets: 1, runs: [run(0.8), run(0.9), run(1.0)] }, "utilization");

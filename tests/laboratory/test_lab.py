@@ -161,7 +161,7 @@ def test_it_plays_steps_and_pauses_by_keys(browser: Any, page: Path) -> None:
 
 def test_controls_change_the_text_and_the_text_the_controls(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
-    lab.choose("Controller", "cubic")
+    lab.choose("Congestion control", "cubic")
     until(lambda: 'cca   = "cubic"' in lab.written())
     lab.choose("Queue", "codel")
     until(lambda: 'queue = "codel"' in lab.written())

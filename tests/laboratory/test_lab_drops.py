@@ -130,29 +130,29 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
     checked = set()
     for at in range(len(lab.all(".signals button"))):
         story = chosen(lab, at)
-        found = re.fullmatch(r"Flow (\d) of group “two” lost packet ([\d,]+) at ([\d.]+) s", headline(lab))
+        found = re.fullmatch(r"Packet ([\d,]+) of flow (\d) of group “two” was lost at ([\d.]+) s", headline(lab))
         if found is None:
             continue
-        flow, packet, shown = int(found[1]) - 1, int(found[2].replace(",", "")), float(found[3])
+        flow, packet, shown = int(found[2]) - 1, int(found[1].replace(",", "")), float(found[3])
         [time] = [time for time, *which in known if which == [flow, packet] and abs(time - shown) < 1e-4]
         # The dropped packet found the buffer full.
-        assert story["queue then"] == "20 packets waited"
-        native.has(flow, time, float(story["window then"].split()[0]))
+        assert story["queue"] == "20 packets in the queue"
+        native.has(flow, time, float(story["window"].split()[0]))
         again = native.again(flow, packet, time)
         if again is None:
-            assert story["sent again"] == "not before the run ended"
+            assert story["retransmitted"] == "not before the run ended"
             continue
-        assert seconds(story["sent again"]) == pytest.approx(again - time, rel=6e-3)
-        noticed = seconds(story["noticed"])
+        assert seconds(story["retransmitted"]) == pytest.approx(again - time, rel=6e-3)
+        noticed = seconds(story["detected"])
         assert 0 < noticed <= again - time + 1e-4
         if story["acknowledged"] != "not before the run ended":
             assert seconds(story["acknowledged"]) >= (again - time) * (1 - 6e-3)
-        if story["its window"].startswith("fell"):
-            before, after = (number(story["its window"], word) for word in ("from", "to"))
+        if story["window change"].startswith("fell"):
+            before, after = (number(story["window change"], word) for word in ("from", "to"))
             # A time in seconds is shown to hundredths, and nothing changes before a timer expires.
             native.has(flow, time + noticed - (0.01 if noticed > 0.1 else 0.0), before)
             assert after == pytest.approx(native.lowest(flow, time + noticed - 1e-3, again + 0.02), rel=2e-3)
-            assert number(story["its window"], "×") == pytest.approx(after / before, abs=6e-3)
+            assert number(story["window change"], "×") == pytest.approx(after / before, abs=6e-3)
             checked.add("fell")
         checked.add("told")
     assert checked == {"fell", "told"}
@@ -169,12 +169,12 @@ def test_packets_of_nobody_are_said_to_slow_down_nobody(browser: Any, page: Path
     )
     [at, *_] = [at for at, name in enumerate(names) if "noise" in name]
     story = chosen(lab, at)
-    found = re.fullmatch(r"Group “noise” lost a packet at ([\d.]+) s", headline(lab))
+    found = re.fullmatch(r"A packet of group “noise” was lost at ([\d.]+) s", headline(lab))
     assert found is not None, headline(lab)
     assert min(abs(time - float(found[1])) for time, *_ in native.drops(1)) < 1e-4
-    assert "nobody slows down" in story["what follows"]
-    assert set(story) == {"queue then", "what follows"}
-    assert not lab.all(".story svg.course")
+    assert "does not slow down" in story["effect"]
+    assert set(story) == {"queue", "effect"}
+    assert not lab.all(".story svg.window-chart")
 
 
 @pytest.mark.long
@@ -187,19 +187,19 @@ def test_a_mark_is_told_as_a_loss_is(browser: Any, page: Path) -> None:
     )
     for at in [at for at, name in enumerate(names) if "marked" in name]:
         story = chosen(lab, at)
-        assert " had marked packet " in headline(lab)
-        assert "sent again" not in story
-        if story.get("its window", "").startswith("fell"):
+        assert " was marked at " in headline(lab)
+        assert "retransmitted" not in story
+        if story.get("window change", "").startswith("fell"):
             break
     else:
         raise AssertionError("no mark lowered a window")
-    assert "told of the mark" in story["noticed"]
-    found = re.fullmatch(r"Flow (\d) of group “two” had marked packet [\d,]+ at ([\d.]+) s", headline(lab))
+    assert "echoed the mark" in story["detected"]
+    found = re.fullmatch(r"Packet [\d,]+ of flow (\d) of group “two” was marked at ([\d.]+) s", headline(lab))
     assert found is not None
     native, flow = Native(text), int(found[1]) - 1
-    at_echo = float(found[2]) + seconds(story["noticed"])
-    native.has(flow, at_echo, number(story["its window"], "from"))
-    native.has(flow, at_echo, number(story["its window"], "to"))
+    at_echo = float(found[2]) + seconds(story["detected"])
+    native.has(flow, at_echo, number(story["window change"], "from"))
+    native.has(flow, at_echo, number(story["window change"], "to"))
     assert not lab.complaints()
 
 
@@ -258,7 +258,7 @@ def test_a_click_on_a_drop_chooses_it_and_the_story_goes_on_with_the_play(browse
     assert lab.figure("time") == stood
     # Later events appear as the run continues, or on request.
     assert early["acknowledged"] == "not yet"
-    assert len(lab.all("svg.course .sign")) == 1
+    assert len(lab.all("svg.window-chart .sign")) == 1
     [more] = [each for each in lab.all(".story button") if "follows" in each.text]
     more.click()
     until(lambda: told(lab)["acknowledged"] != "not yet")

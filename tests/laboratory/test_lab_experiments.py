@@ -136,15 +136,17 @@ def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: st
         assert len(set(guessed)) > 1
         figures = [shelf.figure(each, experiment["prediction"]["metric"]) for each in reports]
         away = sum(abs(one - other) for one, other in zip(guessed, figures, strict=True)) / len(figures)
-        assert abs(float(verdict.split()[3]) - 100 * away) <= 0.51
+        assert abs(float(verdict.split()[4]) - 100 * away) <= 0.51
     else:
         right = experiment["prediction"]["options"][told.right]["text"]
         assert guessed.count(True) == 1
         assert verdict == (
-            f"Your guess was right: “{right}”." if guessed[told.right] else f"Not so. The right answer: “{right}”."
+            f"Your guess was right: “{right}”."
+            if guessed[told.right]
+            else f"Your guess was wrong. The right answer is: “{right}”."
         )
     paper = experiment["paper"]
-    said = [told.happened, paper["said"], *([told.compared] if told.compared else []), paper["source"]]
+    said = [told.happened, paper["result"], *([told.compared] if told.compared else []), paper["source"]]
     assert rest[: len(said)] == said
     press(button(browser, "All experiments"), by_keys)
 

@@ -83,7 +83,13 @@ def test_pictures_are_read_alone(browser: Any, page: Path, tmp_path: Path) -> No
         said = " ".join(root.itertext())
         told = {
             "run": ["Two flows", "Queue (packets)", "Congestion windows (packets)", "time (s)", "buffer: 20 packets"],
-            "tradeoff": ["Two flows", "buffer (packets)", "Utilization %", "Delay, 99th percentile ms", "fluid model"],
+            "tradeoff": [
+                "Two flows",
+                "buffer (packets)",
+                "Utilization %",
+                "Queueing delay, 99th percentile ms",
+                "fluid model",
+            ],
         }[name]
         assert [each for each in [*told, "forebay", "seed 1"] if each not in said] == []
         # Nothing of the page's style sheet or classes is needed.

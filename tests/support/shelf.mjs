@@ -27,12 +27,12 @@ function say(what) {
 say(EXPERIMENTS);
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, reports } = JSON.parse(line);
-  const { claim, happened, paper, prediction } = EXPERIMENTS.find((experiment) => experiment.id === id);
+  const { claim, explanation, paper, prediction } = EXPERIMENTS.find((experiment) => experiment.id === id);
   const found = new Results(reports);
   say({
     claim: claim(found),
-    happened: happened(found),
-    compared: paper.compared?.(found) ?? null,
+    happened: explanation(found),
+    compared: paper.comparison?.(found) ?? null,
     right: prediction.kind === "choice" ? rightOption(prediction.options, found) : null,
   });
 }

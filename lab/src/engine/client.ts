@@ -1,118 +1,122 @@
-/** The page's end of a worker: requests become promises, and a run's news go to whoever plays it. */
+/** Client of a worker: it turns requests into promises and passes the messages of a run to a listener. */
 
 import { type Refusal, RefusedError } from "./instance.ts";
-import type { News, Order } from "./protocol.ts";
+import type { WorkerMessage, WorkerRequest } from "./protocol.ts";
 
-/** What a run tells. */
-export type RunNews = Exclude<News, { kind: "loaded" | "answer" | "no answer" }>;
+/** Message about a run, in contrast to an answer to a request. */
+export type RunMessage = Exclude<WorkerMessage, { kind: "loaded" | "answer" | "no answer" }>;
 
-interface Waiting {
+interface PendingRequest {
   resolve(answer: unknown): void;
   reject(error: Error): void;
 }
 
 export class Client {
-  readonly #start: () => Worker;
+  readonly #makeWorker: () => Worker;
   readonly #module: WebAssembly.Module;
-  readonly #hear: (news: RunNews) => void;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #onRunMessage: (message: RunMessage) => void;
+  readonly #pending = new Map<number, PendingRequest>();
   #worker: Worker;
   #ticket = 0;
   #run = 0;
 
-  /** `start` makes a worker; `hear` is told what becomes of runs. */
-  constructor(start: () => Worker, module: WebAssembly.Module, hear: (news: RunNews) => void = () => {}) {
-    this.#start = start;
+  /** `makeWorker` starts a worker. `onRunMessage` receives the messages of the latest run. */
+  constructor(
+    makeWorker: () => Worker,
+    module: WebAssembly.Module,
+    onRunMessage: (message: RunMessage) => void = () => {},
+  ) {
+    this.#makeWorker = makeWorker;
     this.#module = module;
-    this.#hear = hear;
-    this.#worker = this.#begin();
+    this.#onRunMessage = onRunMessage;
+    this.#worker = this.#startWorker();
   }
 
-  /** The answer of the engines; a refusal is an exception. */
+  /** Sends a request to the engines. The promise rejects with {@link RefusedError} if they refuse it. */
   ask<T>(request: object): Promise<T> {
     const ticket = ++this.#ticket;
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(ticket, { resolve: (answer) => resolve(answer as T), reject });
-      this.#say({ kind: "ask", ticket, request });
+      this.#pending.set(ticket, { resolve: (answer) => resolve(answer as T), reject });
+      this.#post({ kind: "ask", ticket, request });
     });
   }
 
-  /** Begins a run in the place of the one before; its number. */
-  begin(text: string, overrides: string[], sightings: number, flows: number): number {
+  /** Starts a run, which replaces the previous one, and returns its number. */
+  startRun(text: string, overrides: string[], packetEvents: number, flows: number): number {
     const run = ++this.#run;
-    this.#say({ kind: "begin", run, text, overrides, sightings, flows });
+    this.#post({ kind: "start", run, text, overrides, packetEvents, flows });
     return run;
   }
 
-  /** Orders about the latest run. */
+  /** Continues the latest run at `pace` simulated seconds per second; null means as fast as possible. */
   play(pace: number | null): void {
-    this.#say({ kind: "play", run: this.#run, pace });
+    this.#post({ kind: "play", run: this.#run, pace });
   }
 
   pause(): void {
-    this.#say({ kind: "pause", run: this.#run });
+    this.#post({ kind: "pause", run: this.#run });
   }
 
   step(seconds: number): void {
-    this.#say({ kind: "step", run: this.#run, seconds });
+    this.#post({ kind: "step", run: this.#run, seconds });
   }
 
   seen(): void {
-    this.#say({ kind: "seen", run: this.#run });
+    this.#post({ kind: "seen", run: this.#run });
   }
 
-  /** Whether something that was asked is not answered yet. */
-  get isAsked(): boolean {
-    return this.#waiting.size > 0;
+  /** Whether a request is not answered yet. */
+  get isPending(): boolean {
+    return this.#pending.size > 0;
   }
 
-  /** Ends whatever the worker does, at once: what was asked is refused, and another worker is there. */
+  /** Terminates the worker at once and starts another one. Pending requests are rejected. */
   cancel(): void {
     this.close();
     this.#run += 1;
-    this.#worker = this.#begin();
+    this.#worker = this.#startWorker();
   }
 
-  /** Ends the worker for good, at once; what was asked is refused. */
+  /** Terminates the worker for good. Pending requests are rejected. */
   close(): void {
     this.#worker.terminate();
-    this.#refuse({ kind: "request", message: "canceled", line: null, key: null });
+    this.#rejectAll({ kind: "request", message: "canceled", line: null, key: null });
   }
 
-  #begin(): Worker {
-    const worker = this.#start();
-    worker.onmessage = (message: MessageEvent<News>) => this.#take(message.data);
+  #startWorker(): Worker {
+    const worker = this.#makeWorker();
+    worker.onmessage = (message: MessageEvent<WorkerMessage>) => this.#handle(message.data);
     worker.onerror = (event) => {
       const message = `the worker failed: ${event.message || "it could not be started"}`;
-      this.#refuse({ kind: "defect", message, line: null, key: null });
+      this.#rejectAll({ kind: "defect", message, line: null, key: null });
     };
-    worker.postMessage({ kind: "load", module: this.#module } satisfies Order);
+    worker.postMessage({ kind: "load", module: this.#module } satisfies WorkerRequest);
     return worker;
   }
 
-  #refuse(refusal: Refusal): void {
-    for (const waiting of this.#waiting.values()) waiting.reject(new RefusedError(refusal));
-    this.#waiting.clear();
+  #rejectAll(refusal: Refusal): void {
+    for (const pending of this.#pending.values()) pending.reject(new RefusedError(refusal));
+    this.#pending.clear();
   }
 
-  #say(order: Order): void {
-    this.#worker.postMessage(order);
+  #post(request: WorkerRequest): void {
+    this.#worker.postMessage(request);
   }
 
-  #take(news: News): void {
-    switch (news.kind) {
+  #handle(message: WorkerMessage): void {
+    switch (message.kind) {
       case "loaded":
         return;
       case "answer":
-        this.#waiting.get(news.ticket)?.resolve(news.answer);
-        this.#waiting.delete(news.ticket);
+        this.#pending.get(message.ticket)?.resolve(message.answer);
+        this.#pending.delete(message.ticket);
         return;
       case "no answer":
-        this.#waiting.get(news.ticket)?.reject(new RefusedError(news.refusal));
-        this.#waiting.delete(news.ticket);
+        this.#pending.get(message.ticket)?.reject(new RefusedError(message.refusal));
+        this.#pending.delete(message.ticket);
         return;
       default:
-        if (news.run === this.#run) this.#hear(news);
+        if (message.run === this.#run) this.#onRunMessage(message);
     }
   }
 }

@@ -1,6 +1,11 @@
-/** Pictures of a run: the row of numbers that crates/browser/src/picture.rs writes, by names of its columns. */
+/**
+ * Decoder of pictures: it reads the row of numbers that crates/browser/src/picture.rs writes, by column name.
+ */
 
-/** The columns of pictures, as `describe` tells them. */
+/**
+ * Names of the columns of a picture, with the keys of the WebAssembly module. `sighting` is a packet event
+ * and `standing` a sender state.
+ */
 export interface Columns {
   header: string[];
   link: string[];
@@ -9,7 +14,7 @@ export interface Columns {
   standing: string[];
 }
 
-/** What the engines say of themselves. */
+/** Description of the engines: their version, limits, columns and algorithms. */
 export interface Description {
   version: string;
   engines: string[];
@@ -18,12 +23,12 @@ export interface Description {
   most_flows: number;
   most_sightings: number;
   columns: Columns;
-  /** Congestion controllers and queue disciplines, by their names in scenarios. */
+  /** Congestion controls and queue disciplines, with their names in scenarios. */
   controllers: { name: string; title: string }[];
   disciplines: { name: string; title: string }[];
 }
 
-/** A link at a moment. */
+/** State of a link at a moment. */
 export interface LinkFigures {
   waitingPackets: number;
   backlogS: number;
@@ -33,7 +38,7 @@ export interface LinkFigures {
   marks: number;
 }
 
-/** A flow at a moment. */
+/** State of a flow at a moment. */
 export interface FlowFigures {
   flow: number;
   group: number;
@@ -48,59 +53,60 @@ export interface FlowFigures {
   dropped: number;
 }
 
-export const ARRIVES = 0;
-export const DEPARTS = 1;
-export const DEPARTS_MARKED = 2;
-export const IS_DROPPED = 3;
+export const ARRIVAL = 0;
+export const DEPARTURE = 1;
+export const MARKED_DEPARTURE = 2;
+export const DROP = 3;
 
-/** A packet at the link that reports speak of. */
-export interface Sighting {
+/** Event of a packet at the target link. */
+export interface PacketEvent {
   timeS: number;
-  happening: number;
+  /** ARRIVAL, DEPARTURE, MARKED_DEPARTURE or DROP. */
+  kind: number;
   flow: number;
   group: number;
   packet: number;
   bytes: number;
-  /** Whether it is an acknowledgment on its way over the link. */
-  acknowledges: boolean;
+  /** Whether the packet is an acknowledgment that crosses the link. */
+  isAck: boolean;
 }
 
 export const OPEN = 0;
 export const RECOVERY = 1;
 export const TIMEOUT = 2;
 
-/** How the flow that is followed stands from some instant on. */
-export interface Standing {
+/** State of the followed sender since an instant. */
+export interface SenderState {
   timeS: number;
   isActive: boolean;
-  /** What it knows to be lost: OPEN, RECOVERY or TIMEOUT. */
-  state: number;
+  /** Loss state of the sender: OPEN, RECOVERY or TIMEOUT. */
+  lossState: number;
   cwndPackets: number;
   ssthreshPackets: number;
   rttS: number;
-  /** The lowest packet that it has no acknowledgment of. */
-  unacknowledged: number;
+  /** Number of the first packet without an acknowledgment (SND.UNA of RFC 9293, in packets). */
+  sndUna: number;
   retransmissions: number;
   timeouts: number;
 }
 
-/** A run at a moment. */
+/** State of a run at a moment. */
 export interface Picture {
   timeS: number;
   events: number;
   hasEnded: boolean;
   links: LinkFigures[];
   flows: FlowFigures[];
-  /** In the order in which the engine came to them; none where any were missed. */
-  sightings: Sighting[];
-  missedSightings: number;
-  standings: Standing[];
-  missedStandings: number;
+  /** Packet events in the order of the engine; empty if the engine missed any. */
+  packetEvents: PacketEvent[];
+  missedPacketEvents: number;
+  senderStates: SenderState[];
+  missedSenderStates: number;
 }
 
 type Row = (name: string) => number;
 
-/** Reads pictures; the columns may stand in any order, and more of them may come. */
+/** Returns a decoder of pictures. The order of the columns is free, and unknown columns are ignored. */
 export function reader(columns: Columns): (figures: Float64Array) => Picture {
   const places = (names: string[]): Map<string, number> => new Map(names.map((name, at) => [name, at]));
   const of = {
@@ -123,26 +129,26 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
     };
     const rows = <T>(count: number, kind: keyof Columns, make: (row: Row) => T): T[] =>
       Array.from({ length: count }, () => make(row(kind)));
-    const passed = (count: number, kind: keyof Columns): never[] => {
+    const skip = (count: number, kind: keyof Columns): never[] => {
       at += count * columns[kind].length;
       return [];
     };
     const header = row("header");
-    const missedSightings = header("missed_sightings");
+    const missedPacketEvents = header("missed_sightings");
     return {
       timeS: header("time_s"),
       events: header("events"),
       hasEnded: header("ended") !== 0,
       links: rows(header("links"), "link", linkOf),
       flows: rows(header("flows"), "flow", flowOf),
-      // Where some were missed nobody can follow packets, and these are many: they are not worth their time.
-      sightings:
-        missedSightings > 0
-          ? passed(header("sightings"), "sighting")
-          : rows(header("sightings"), "sighting", sightingOf),
-      missedSightings,
-      standings: rows(header("standings"), "standing", standingOf),
-      missedStandings: header("missed_standings"),
+      // With missed events no packet can be followed. The remaining events are many, so they are not decoded.
+      packetEvents:
+        missedPacketEvents > 0
+          ? skip(header("sightings"), "sighting")
+          : rows(header("sightings"), "sighting", packetEventOf),
+      missedPacketEvents,
+      senderStates: rows(header("standings"), "standing", senderStateOf),
+      missedSenderStates: header("missed_standings"),
     };
   };
 }
@@ -174,27 +180,27 @@ function flowOf(row: Row): FlowFigures {
   };
 }
 
-function sightingOf(row: Row): Sighting {
+function packetEventOf(row: Row): PacketEvent {
   return {
     timeS: row("time_s"),
-    happening: row("happening"),
+    kind: row("happening"),
     flow: row("flow"),
     group: row("group"),
     packet: row("packet"),
     bytes: row("bytes"),
-    acknowledges: row("acknowledges") !== 0,
+    isAck: row("acknowledges") !== 0,
   };
 }
 
-function standingOf(row: Row): Standing {
+function senderStateOf(row: Row): SenderState {
   return {
     timeS: row("time_s"),
     isActive: row("active") !== 0,
-    state: row("state"),
+    lossState: row("state"),
     cwndPackets: row("cwnd_packets"),
     ssthreshPackets: row("ssthresh_packets"),
     rttS: row("rtt_s"),
-    unacknowledged: row("unacknowledged"),
+    sndUna: row("unacknowledged"),
     retransmissions: row("retransmissions"),
     timeouts: row("timeouts"),
   };

@@ -1,9 +1,9 @@
 /**
- * An instance of the engines: what crates/browser exports, with texts and typed numbers in place of addresses.
- * It runs wherever WebAssembly does: in the page's workers, and under Node in the tests.
+ * An instance of the engines: the exports of crates/browser with text and typed numbers instead of addresses.
+ * It runs wherever WebAssembly runs: in the workers of the page, and in Node for the tests.
  */
 
-/** What the module exports; see crates/browser/src/exports.rs. */
+/** Exports of the WebAssembly module; see crates/browser/src/exports.rs. */
 interface Exports {
   memory: WebAssembly.Memory;
   forebay_reserve(length: number): number;
@@ -12,7 +12,7 @@ interface Exports {
   forebay_answer_length(): number;
   forebay_advance(until: bigint, events: bigint): number;
   forebay_now(): bigint;
-  forebay_watch(most: number): number;
+  forebay_watch(limit: number): number;
   forebay_follow(group: number, flow: number): number;
   forebay_look(flows: number): number;
   forebay_figures(): number;
@@ -21,17 +21,17 @@ interface Exports {
   forebay_defect_length(): number;
 }
 
-/** Why there is no answer: a line, as the command line would say it. */
+/** Reason of a refusal, in one line, as the command line prints it. */
 export interface Refusal {
-  /** Whose mistake it is; a defect is ours. */
+  /** Origin of the error; `defect` is an error of forebay. */
   kind: "scenario" | "engine" | "request" | "defect";
   message: string;
-  /** The line of the scenario's text, from 1. */
+  /** Line of the scenario's text, counted from 1. */
   line: number | null;
   key: string | null;
 }
 
-/** A refusal as an exception. */
+/** Exception that carries a refusal. */
 export class RefusedError extends Error {
   readonly refusal: Refusal;
 
@@ -42,7 +42,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Of forebay_packet's states: a run goes on, has ended, or was refused. */
+/** States of a run in forebay_packet: ended, refused. Other values mean that the run continues. */
 const ENDED = 1;
 const REFUSED = 2;
 
@@ -54,15 +54,15 @@ export class Instance {
     this.#exports = instance.exports as unknown as Exports;
   }
 
-  /** The answer to a request, parsed. Throws {@link RefusedError}. */
+  /** Sends a request and returns the parsed answer. Throws {@link RefusedError}. */
   ask<T>(request: object): T {
     const bytes = new TextEncoder().encode(JSON.stringify(request));
-    const state = this.#guarded(() => {
+    const state = this.#call(() => {
       const address = this.#exports.forebay_reserve(bytes.length);
       if (address === 0 && bytes.length > 0) {
         throw new RefusedError({
           kind: "request",
-          message: `found a scenario of ${bytes.length} bytes; allowed: at most 4 MB here`,
+          message: `found a scenario of ${bytes.length} bytes; a page reads at most 4 MB`,
           line: null,
           key: null,
         });
@@ -75,27 +75,30 @@ export class Instance {
     return answer as T;
   }
 
-  /** Lets the run go on until so many picoseconds since its beginning, or some events more; whether it has ended. */
+  /**
+   * Advances the run until `until` picoseconds of simulated time, or by `events` events, whichever comes
+   * first. Returns whether the run has ended.
+   */
   advance(until: bigint, events: number): boolean {
     return this.#state(() => this.#exports.forebay_advance(until, BigInt(events))) === ENDED;
   }
 
-  /** Where the run stands, in picoseconds since its beginning; 0 where there is none. */
+  /** Simulated time of the run in picoseconds; 0 if there is no run. */
   now(): bigint {
     return BigInt.asUintN(64, this.#exports.forebay_now());
   }
 
-  /** Has up to so many sightings of packets kept between two pictures. */
-  watch(most: number): void {
-    this.#state(() => this.#exports.forebay_watch(most));
+  /** Records up to `limit` packet events between two pictures. */
+  watch(limit: number): void {
+    this.#state(() => this.#exports.forebay_watch(limit));
   }
 
-  /** Has pictures tell how this flow of a group stood at each change, its number being one over all groups. */
+  /** Records every state of a flow in pictures. Flow numbers count over all groups. */
   follow(group: number, flow: number): void {
     this.#state(() => this.#exports.forebay_follow(group, flow));
   }
 
-  /** A picture of the run with up to so many flows: a copy that may be given away. */
+  /** Returns a picture of the run with up to `flows` flows. The array is a copy, so it can be transferred. */
   look(flows: number): Float64Array<ArrayBuffer> {
     this.#state(() => this.#exports.forebay_look(flows));
     const address = this.#exports.forebay_figures();
@@ -108,7 +111,7 @@ export class Instance {
   }
 
   #state(call: () => number): number {
-    const state = this.#guarded(call);
+    const state = this.#call(call);
     if (state === REFUSED) throw new RefusedError(JSON.parse(this.#answer()) as Refusal);
     return state;
   }
@@ -121,14 +124,17 @@ export class Instance {
     return new TextDecoder().decode(new Uint8Array(this.#exports.memory.buffer, address, length));
   }
 
-  /** A call that may trap: then the instance is of no more use, and says why. */
-  #guarded<T>(call: () => T): T {
+  /**
+   * Calls an export that may trap. After a trap the instance is unusable, and the exception carries the
+   * reason.
+   */
+  #call<T>(call: () => T): T {
     try {
       return call();
     } catch (error) {
       if (error instanceof RefusedError) throw error;
-      const said = this.#text(this.#exports.forebay_defect(), this.#exports.forebay_defect_length());
-      const message = said || (error instanceof Error ? error.message : String(error));
+      const defect = this.#text(this.#exports.forebay_defect(), this.#exports.forebay_defect_length());
+      const message = defect || (error instanceof Error ? error.message : String(error));
       throw new RefusedError({ kind: "defect", message, line: null, key: null });
     }
   }

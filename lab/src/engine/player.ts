@@ -1,91 +1,91 @@
 /**
- * Plays a run: lets it go on in slices that follow a clock, and takes pictures of it, each when the one before has
- * been shown. No clock and no thread is in here: a test can be both.
+ * Plays a run: advances it in slices that follow a clock, and takes a picture once the previous one was
+ * shown. The player has no clock and no thread of its own, so tests supply both.
  */
 
-/** Picoseconds in a second. */
-const PICOS = 1e12;
-/** No run lasts so long: 64 bits of picoseconds. */
+/** Picoseconds per second. */
+const PICOSECONDS = 1e12;
+/** End of time: the largest time in picoseconds that fits a signed 64-bit integer. */
 export const FOREVER = (1n << 63n) - 1n;
-/** Events between two looks at the clock: a few milliseconds of work. */
-const EVENTS = 10_000;
-/** How far behind its clock a run may fall, in seconds of the clock, before the clock waits for it. */
+/** Events between two readings of the clock: a few milliseconds of work. */
+const EVENTS_PER_CALL = 10_000;
+/** Largest lag of a run behind its clock, in seconds of the clock. Beyond it the clock waits for the run. */
 const LAG_S = 0.1;
 
-/** What a player needs of a run. */
+/** Run that a player can advance. */
 export interface Run {
-  /** Where it stands, in picoseconds since its beginning. */
+  /** Simulated time, in picoseconds. */
   now(): bigint;
   advance(until: bigint, events: number): boolean;
   look(flows: number): Float64Array<ArrayBuffer>;
 }
 
-/** What a slice came to. */
+/** Result of a slice. */
 export interface Slice {
-  /** A picture, where one is due. */
+  /** Picture, if one is due. */
   figures: Float64Array<ArrayBuffer> | null;
   hasEnded: boolean;
-  /** Whether there is more to do at once. */
+  /** Whether the run lags behind its clock. */
   isBehind: boolean;
 }
 
 export class Player {
   readonly #run: Run;
   readonly #flows: number;
-  /** Until when it is to go on, in picoseconds. */
-  #until = 0;
-  /** Simulated seconds in one of the clock; null: as fast as it goes; undefined: it stands. */
+  /** Simulated time up to which the run is to advance, in picoseconds. */
+  #untilPs = 0;
+  /** Simulated seconds per second of the clock. Null means as fast as possible, undefined means paused. */
   #pace: number | null | undefined;
-  #last: number | undefined;
+  #lastMs: number | undefined;
   #isShown = true;
   #isStale = true;
   #hasEnded = false;
 
-  /** Plays `run`, with up to so many flows in its pictures. */
+  /** Plays `run`, with up to `flows` flows in a picture. */
   constructor(run: Run, flows: number) {
     this.#run = run;
     this.#flows = flows;
   }
 
-  /** Whether it goes on by itself. */
+  /** Whether the run continues without further calls. */
   get isPlaying(): boolean {
     return this.#pace !== undefined && !this.#hasEnded;
   }
 
-  /** Whether something has happened that no picture shows. */
+  /** Whether the run has advanced since the last picture. */
   get isStale(): boolean {
     return this.#isStale;
   }
 
   play(pace: number | null): void {
     this.#pace = pace;
-    this.#last = undefined;
-    this.#until = Number(this.#run.now());
+    this.#lastMs = undefined;
+    this.#untilPs = Number(this.#run.now());
   }
 
   pause(): void {
     this.#pace = undefined;
-    this.#until = Number(this.#run.now());
+    this.#untilPs = Number(this.#run.now());
   }
 
-  /** Goes on by so many simulated seconds and stands then. */
+  /** Advances by `seconds` simulated seconds and pauses. */
   step(seconds: number): void {
     this.#pace = undefined;
-    this.#until = Number(this.#run.now()) + seconds * PICOS;
+    this.#untilPs = Number(this.#run.now()) + seconds * PICOSECONDS;
   }
 
-  /** The last picture was shown: the next one may be taken. */
+  /** Reports that the last picture was shown, so that the next one may be taken. */
   seen(): void {
     this.#isShown = true;
   }
 
-  /** Works for about `budget` milliseconds of a clock. */
+  /** Advances the run for about `budget` milliseconds of a clock. */
   slice(clock: () => number, budget: number): Slice {
     const begin = clock();
-    this.#wind(begin);
+    this.#advanceClock(begin);
     while (this.#isBehind() && clock() - begin < budget) {
-      const until = this.#pace === null ? FOREVER : BigInt(Math.round(this.#until));
-      this.#hasEnded = this.#run.advance(until, EVENTS);
+      const until = this.#pace === null ? FOREVER : BigInt(Math.round(this.#untilPs));
+      this.#hasEnded = this.#run.advance(until, EVENTS_PER_CALL);
       this.#isStale = true;
     }
     let figures = null;
@@ -97,17 +97,17 @@ export class Player {
     return { figures, hasEnded: this.#hasEnded, isBehind: this.#isBehind() };
   }
 
-  #wind(now: number): void {
+  #advanceClock(now: number): void {
     const pace = this.#pace;
     if (pace === null || pace === undefined) return;
-    const passed = (now - (this.#last ?? now)) / 1000;
-    this.#last = now;
-    const farthest = Number(this.#run.now()) + pace * LAG_S * PICOS;
-    this.#until = Math.min(this.#until + pace * passed * PICOS, farthest);
+    const passed = (now - (this.#lastMs ?? now)) / 1000;
+    this.#lastMs = now;
+    const farthest = Number(this.#run.now()) + pace * LAG_S * PICOSECONDS;
+    this.#untilPs = Math.min(this.#untilPs + pace * passed * PICOSECONDS, farthest);
   }
 
   #isBehind(): boolean {
     if (this.#hasEnded) return false;
-    return this.#pace === null || Number(this.#run.now()) < Math.floor(this.#until);
+    return this.#pace === null || Number(this.#run.now()) < Math.floor(this.#untilPs);
   }
 }

@@ -1,36 +1,38 @@
-/** What the page and a worker that runs the engines say to each other. */
+/** Protocol between the page and a worker that runs the engines. */
 
 import type { Refusal } from "./instance.ts";
 
-/** A quantity as the text writes it, and its number: bit/s, or seconds. */
+/** Quantity as the scenario's text writes it, with its number in bit/s or seconds. */
 export interface Quantity {
   text: string;
   value: number;
 }
 
-/** Unresponsive packets of a constant rate. */
+/** Unresponsive traffic with a constant mean rate. */
 export interface Load {
   kind: "poisson" | "cbr";
   rate_bps: number;
-  /** The lines of the first such group; null where it has none of its own. */
+  /** Lines of the first such group in the text; null if the group has no lines of its own. */
   text: string | null;
 }
 
-/** The values that a group's controls show. */
+/** Values of the controls of a group. */
 export interface GroupControls {
-  /** The group's name in changes. */
+  /** Key of the group in changes. */
   key: string;
   name: string;
-  /** Whether its own key gives the number of its flows. */
+  /** Whether the key `count` of the group gives the number of its flows. */
   counted: boolean;
   count: number | null;
-  /** Null without congestion control. */
+  /** Name of the congestion control; null for unresponsive traffic. */
   controller: string | null;
   rtt: (Quantity & { jitter: Quantity | null }) | null;
   load: Load | null;
 }
 
-/** The values that all controls show: crates/browser/src/controls.rs. Only the text can change a null. */
+/**
+ * Values of all controls, from crates/browser/src/controls.rs. A null value can be changed only in the text.
+ */
 export interface Controls {
   rate: Quantity | null;
   buffer: (Quantity & { unit: string }) | null;
@@ -38,7 +40,7 @@ export interface Controls {
   groups: GroupControls[];
 }
 
-/** A condition that a buffer must meet, in the unit of reports. */
+/** Condition that a buffer must meet, in the unit of reports. */
 export interface Goal {
   group: string | null;
   metric: string;
@@ -47,16 +49,16 @@ export interface Goal {
   text: string;
 }
 
-/** A change to a scenario's text. */
+/** Change to a scenario's text. */
 export type Change =
-  /** `key=value` */
+  /** Assignment of a key: `key=value`. */
   | { set: string }
-  /** A key or a group, as in `flows.background`. */
+  /** Removal of a key or a group, such as `flows.background`. */
   | { remove: string }
-  /** The lines of a group. */
+  /** Lines of a new group. */
   | { add_group: string };
 
-/** What a scenario says once it is resolved: crates/browser/src/answer.rs. */
+/** Resolved scenario, from crates/browser/src/answer.rs. */
 export interface Resolved {
   title: string;
   sha256: string;
@@ -77,32 +79,35 @@ export interface Resolved {
   controls: Controls;
 }
 
-/** A run that was begun. */
-export interface Begun {
+/** Answer of the engines to the start of a run. */
+export interface Started {
   end_s: number;
   end_ps: string;
 }
 
-/** To a worker. Every run has a number; what comes of an older one is not looked at. */
-export type Order =
+/** Message to a worker. Each run has a number, and messages of an older run are ignored. */
+export type WorkerRequest =
   | { kind: "load"; module: WebAssembly.Module }
-  /** A request of crates/browser, or `whole`: a run to its end, at once. */
+  /**
+   * Request to the engines. The worker itself serves three values of `do`: `whole` runs to the end,
+   * `state_history` and `samples` replay a run.
+   */
   | { kind: "ask"; ticket: number; request: object }
-  | { kind: "begin"; run: number; text: string; overrides: string[]; sightings: number; flows: number }
-  /** Go on, so many simulated seconds in a second; as fast as it goes where null. */
+  | { kind: "start"; run: number; text: string; overrides: string[]; packetEvents: number; flows: number }
+  /** Continues the run at `pace` simulated seconds per second; null means as fast as possible. */
   | { kind: "play"; run: number; pace: number | null }
   | { kind: "pause"; run: number }
-  /** Go on by so many simulated seconds, at once. */
+  /** Advances the run by `seconds` simulated seconds at once. */
   | { kind: "step"; run: number; seconds: number }
-  /** The page has shown the last picture: the next one may come. */
+  /** Reports that the page has shown the last picture. */
   | { kind: "seen"; run: number };
 
-/** From a worker. */
-export type News =
+/** Message from a worker. */
+export type WorkerMessage =
   | { kind: "loaded" }
   | { kind: "answer"; ticket: number; answer: unknown }
   | { kind: "no answer"; ticket: number; refusal: Refusal }
-  | { kind: "begun"; run: number; endS: number }
+  | { kind: "started"; run: number; endS: number }
   | { kind: "picture"; run: number; figures: Float64Array<ArrayBuffer>; eventsPerSecond: number }
   | { kind: "ended"; run: number; report: unknown }
   | { kind: "refused"; run: number; refusal: Refusal };

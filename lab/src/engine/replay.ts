@@ -1,13 +1,13 @@
 /**
- * The same run once more, quietly: a run is determined by its scenario and its seed, so whatever a picture was too
- * coarse for can be looked up exactly. Here is what one flow did around a loss, and a trace at equal distances.
+ * Replay of a run. Scenario and seed determine a run, so a replay gives exact values that pictures were too
+ * coarse to show: the states of one sender around a loss, and a trace at equal intervals.
  */
 
 import { storyOf } from "../loss_story.ts";
-import type { LinkFigures, Picture, Sighting, Standing } from "./figures.ts";
+import type { LinkFigures, PacketEvent, Picture, SenderState } from "./figures.ts";
 import type { Run } from "./player.ts";
 
-/** A packet that was dropped or marked at the link. */
+/** Congestion signal: a packet that the link dropped or marked. */
 export interface Signal {
   kind: "dropped" | "marked";
   timeS: number;
@@ -15,139 +15,149 @@ export interface Signal {
   group: number;
   packet: number;
   bytes: number;
-  acknowledges: boolean;
+  isAck: boolean;
 }
 
-/** What is asked of a replay: what a flow did around a signal. */
-export interface CourseAsked {
+/** Request for the history of a sender around a signal. */
+export interface StateHistoryRequest {
   signal: Signal;
-  /** Seconds before it from which on the flow is followed. */
+  /** Time before the signal at which recording starts, in seconds. */
   beforeS: number;
-  /** A round trip, where the flow has measured none. */
+  /** Round-trip time in seconds, used if the flow has not measured one. */
   roundTripS: number;
-  /** Number of the link that is looked at. */
+  /** Number of the target link. */
   target: number;
-  /** Whether the flow has congestion control: only then it is followed. */
+  /** Whether the flow has congestion control. Only such a flow has a recorded state. */
   responsive: boolean;
 }
 
-/** How a flow stood around a signal. */
-export interface Course {
-  standings: Standing[];
-  /** What was seen of the same packet at the link from the signal on. */
-  sightings: Sighting[];
-  /** Packets that waited at the link just behind the signal. */
+/** History of a sender around a signal. */
+export interface StateHistory {
+  states: SenderState[];
+  /** Events of the same packet at the link from the signal on. */
+  packetEvents: PacketEvent[];
+  /** Packets in the queue right after the signal. */
   waitingPackets: number;
-  /** Up to where it is known, in seconds. */
+  /** End of the history, in seconds. */
   untilS: number;
-  /** Whether the run ended there. */
+  /** Whether the run ended at that time. */
   hasEnded: boolean;
-  /** Whether more happened than was kept. */
-  isCut: boolean;
+  /** Whether the record is incomplete because it reached its limit. */
+  isTruncated: boolean;
 }
 
-/** What is asked of a replay: a trace. */
-export interface SamplesAsked {
+/** Request for a trace. */
+export interface SamplesRequest {
   everyS: number;
   untilS: number;
   flows: number;
-  /** Number of the link that is looked at. */
+  /** Number of the target link. */
   target: number;
 }
 
-/** A trace. */
+/** Trace at equal intervals. */
 export interface Samples {
-  /** The flows whose windows stand in it, in the order of their columns. */
+  /** Flows with a window column, in the order of the columns. */
   flows: { flow: number; group: number }[];
-  /** Time, packets waiting, seconds until they have left, utilization, drops, marks, then each flow's window: null
-   * while it has nothing to send, and missing before it is there. */
+  /**
+   * Columns: time, packets in the queue, seconds until these have left, utilization, drops, marks, then the
+   * window of each flow. A window is null while its flow has nothing to send, and missing before the flow
+   * exists.
+   */
   rows: (number | null)[][];
 }
 
-/** A run that shows more than a player needs. */
-export interface Watched extends Run {
-  watch(most: number): void;
+/** Run that can record packet events and sender states. */
+export interface ObservableRun extends Run {
+  watch(limit: number): void;
   follow(group: number, flow: number): void;
 }
 
-/** How a run is read, and when it has taken too long. */
-export interface Reading {
+/** Decoder of pictures, and the check of the time limit. */
+export interface ReplayContext {
   read: (figures: Float64Array) => Picture;
-  /** Throws where it has. */
+  /** Throws if the replay has taken too long. */
   check: () => void;
 }
 
-/** Round trips behind a signal that are shown at least, and the most until the window has grown back. */
+/**
+ * Smallest number of round trips that are shown after a signal, and the largest number until the window has
+ * recovered.
+ */
 export const SHOWN_ROUNDS = 20;
-const MOST_ROUNDS = 200;
-/** Rounds between two looks at whether that is so. */
-const LOOK_ROUNDS = 5;
-/** Events between two pictures: fewer sightings than are kept. */
-const EVENTS = 10_000;
-const SIGHTINGS = 1 << 16;
-/** The most changes that are kept of a flow. */
-const MOST_STANDINGS = 200_000;
-const PICOS = 1e12;
+const MAX_ROUNDS = 200;
+/** Round trips between two checks of whether the window has recovered. */
+const CHECK_ROUNDS = 5;
+/** Events between two pictures. They give fewer packet events than the record holds. */
+const EVENTS_PER_CALL = 10_000;
+const MAX_PACKET_EVENTS = 1 << 16;
+/** Largest number of recorded states of a flow. */
+const MAX_STATES = 200_000;
+const PICOSECONDS = 1e12;
 
-function picos(seconds: number): bigint {
-  return BigInt(Math.round(seconds * PICOS));
+function picoseconds(seconds: number): bigint {
+  return BigInt(Math.round(seconds * PICOSECONDS));
 }
 
-/** Lets a run that has not begun go on to the signal and beyond, and tells what its flow did. */
-export function courseOf(run: Watched, asked: CourseAsked, { read, check }: Reading): Course {
-  const { signal, target } = asked;
+/** Advances a new run to the signal and beyond, and returns the history of the sender. */
+export function stateHistoryOf(
+  run: ObservableRun,
+  request: StateHistoryRequest,
+  { read, check }: ReplayContext,
+): StateHistory {
+  const { signal, target } = request;
   const { timeS, flow, group, packet } = signal;
-  advance(run, picos(Math.max(0, timeS - asked.beforeS)), check);
-  run.watch(SIGHTINGS);
-  if (asked.responsive) run.follow(group, flow);
-  const course: Course = {
-    standings: [],
-    sightings: [],
+  advance(run, picoseconds(Math.max(0, timeS - request.beforeS)), check);
+  run.watch(MAX_PACKET_EVENTS);
+  if (request.responsive) run.follow(group, flow);
+  const history: StateHistory = {
+    states: [],
+    packetEvents: [],
     waitingPackets: 0,
     untilS: timeS,
     hasEnded: false,
-    isCut: false,
+    isTruncated: false,
   };
-  const isIt = (it: Sighting): boolean =>
-    it.flow === flow && it.group === group && it.packet === packet && !it.acknowledges && it.timeS >= timeS;
-  /** Goes on, and looks often enough to miss nothing: what the target link shows then. */
-  const goOn = (until: bigint): LinkFigures | undefined => {
+  const isSamePacket = (it: PacketEvent): boolean =>
+    it.flow === flow && it.group === group && it.packet === packet && !it.isAck && it.timeS >= timeS;
+  /** Advances often enough to miss no event, and returns the state of the target link at the end. */
+  const advanceTo = (until: bigint): LinkFigures | undefined => {
     let link: LinkFigures | undefined;
-    while (!course.hasEnded && run.now() < until && !course.isCut) {
-      course.hasEnded = run.advance(until, EVENTS);
+    while (!history.hasEnded && run.now() < until && !history.isTruncated) {
+      history.hasEnded = run.advance(until, EVENTS_PER_CALL);
       check();
       const picture = read(run.look(0));
-      for (const standing of picture.standings) course.standings.push(standing);
-      course.sightings.push(...picture.sightings.filter(isIt));
+      for (const state of picture.senderStates) history.states.push(state);
+      history.packetEvents.push(...picture.packetEvents.filter(isSamePacket));
       link = picture.links[target];
-      course.untilS = picture.timeS;
-      course.isCut =
-        picture.missedStandings + picture.missedSightings > 0 || course.standings.length > MOST_STANDINGS;
+      history.untilS = picture.timeS;
+      history.isTruncated =
+        picture.missedSenderStates + picture.missedPacketEvents > 0 || history.states.length > MAX_STATES;
     }
     return link;
   };
-  // All that happens at the very instant has happened.
-  course.waitingPackets = goOn(picos(timeS) + 1n)?.waitingPackets ?? 0;
-  if (!asked.responsive) return course;
-  const round = storyOf(signal, course).rttS || asked.roundTripS;
-  for (let rounds = LOOK_ROUNDS; rounds <= MOST_ROUNDS && !course.isCut; rounds += LOOK_ROUNDS) {
-    goOn(picos(timeS + rounds * round));
-    if (rounds >= SHOWN_ROUNDS && storyOf(signal, course).isWhole) break;
+  // All events of that very instant have happened.
+  history.waitingPackets = advanceTo(picoseconds(timeS) + 1n)?.waitingPackets ?? 0;
+  if (!request.responsive) return history;
+  const round = storyOf(signal, history).rttS || request.roundTripS;
+  for (let rounds = CHECK_ROUNDS; rounds <= MAX_ROUNDS && !history.isTruncated; rounds += CHECK_ROUNDS) {
+    advanceTo(picoseconds(timeS + rounds * round));
+    if (rounds >= SHOWN_ROUNDS && storyOf(signal, history).isComplete) break;
   }
-  return course;
+  return history;
 }
 
-/** A run that has not begun, at equal distances. */
-export function samplesOf(run: Run, asked: SamplesAsked, { read, check }: Reading): Samples {
+/** Samples a new run at equal intervals. */
+export function samplesOf(run: Run, request: SamplesRequest, { read, check }: ReplayContext): Samples {
   const places = new Map<string, number>();
   const samples: Samples = { flows: [], rows: [] };
-  const until = picos(asked.untilS);
+  const until = picoseconds(request.untilS);
   for (let [sample, hasEnded] = [0, false]; !hasEnded; sample += 1) {
-    const at = picos(sample * asked.everyS);
+    const at = picoseconds(sample * request.everyS);
     if (at > until) break;
     hasEnded = advance(run, at, check);
-    const { timeS, links, flows } = read(run.look(asked.flows));
-    const link = links[asked.target];
+    const { timeS, links, flows } = read(run.look(request.flows));
+    const link = links[request.target];
     const windows: (number | null)[] = samples.flows.map(() => null);
     for (const { flow, group, isActive, cwndPackets } of flows) {
       const key = `${group} ${flow}`;
@@ -164,7 +174,7 @@ export function samplesOf(run: Run, asked: SamplesAsked, { read, check }: Readin
 function advance(run: Run, until: bigint, check: () => void): boolean {
   let hasEnded = false;
   while (!hasEnded && run.now() < until) {
-    hasEnded = run.advance(until, EVENTS);
+    hasEnded = run.advance(until, EVENTS_PER_CALL);
     check();
   }
   return hasEnded;

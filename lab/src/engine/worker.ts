@@ -1,163 +1,182 @@
-/** A worker that holds the engines: answers what is asked, and plays one run. */
+/** Worker with the engines: it answers requests and plays one run. */
 
 import { type Description, reader } from "./figures.ts";
 import { Instance, type Refusal, RefusedError } from "./instance.ts";
 import { FOREVER, Player } from "./player.ts";
-import type { Begun, News, Order } from "./protocol.ts";
-import { type CourseAsked, courseOf, type Reading, type SamplesAsked, samplesOf } from "./replay.ts";
+import type { Started, WorkerMessage, WorkerRequest } from "./protocol.ts";
+import {
+  type ReplayContext,
+  type SamplesRequest,
+  type StateHistoryRequest,
+  samplesOf,
+  stateHistoryOf,
+} from "./replay.ts";
 
-/** Milliseconds of a slice, so that orders are heard. */
+/** Length of a slice in milliseconds. Messages are handled between slices. */
 const SLICE_MS = 8;
-/** Events between two calls of a run as a whole. */
-const EVENTS = 1_000_000;
-/** Milliseconds between slices of a run that keeps up. */
+/** Events per call while a complete run advances. */
+const EVENTS_PER_CALL = 1_000_000;
+/** Pause between slices of a run that keeps up with its clock, in milliseconds. */
 const PAUSE_MS = 8;
 
-/** What is asked of the engines, and for how long a run as a whole may last. */
-type Request = { do?: string; most_s?: number; course?: CourseAsked; samples?: SamplesAsked };
+/** Request to the engines, with the time limit of a complete run in seconds. */
+type EngineRequest = {
+  do?: string;
+  most_s?: number;
+  history?: StateHistoryRequest;
+  samples?: SamplesRequest;
+};
 
 let instance: Instance | undefined;
 let module: WebAssembly.Module | undefined;
-let playing: { run: number; player: Player; begun: number; events: number } | undefined;
-let isWaiting = false;
+let current: { run: number; player: Player; sinceMs: number; events: number } | undefined;
+let isScheduled = false;
 
-function tell(news: News, transfer: Transferable[] = []): void {
-  self.postMessage(news, { transfer });
+function post(message: WorkerMessage, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
 }
 
 function engines(): Instance {
   if (instance) return instance;
-  if (!module) throw new Error("orders before the engines");
+  if (!module) throw new Error("a request arrived before the engines");
   instance = new Instance(module);
   return instance;
 }
 
-/** Does something that may be refused; after a defect the instance is a new one. */
-function attempt(what: () => void, refused: (refusal: Refusal) => void): void {
+/** Runs an action that the engines may refuse. After a defect the next action gets a new instance. */
+function attempt(action: () => void, refused: (refusal: Refusal) => void): void {
   try {
-    what();
+    action();
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     if (error.refusal.kind === "defect") {
       instance = undefined;
-      playing = undefined;
+      current = undefined;
     }
     refused(error.refusal);
   }
 }
 
-function goOn(): void {
-  isWaiting = false;
-  const now = playing;
+function runSlice(): void {
+  isScheduled = false;
+  const now = current;
   if (!now) return;
   const { run, player } = now;
   attempt(
     () => {
       const slice = player.slice(() => performance.now(), SLICE_MS);
       if (slice.figures) {
-        // The header's second column: crates/browser/src/picture.rs.
+        // Second column of the header: events so far. See crates/browser/src/picture.rs.
         const events = slice.figures[1] ?? 0;
-        const seconds = (performance.now() - now.begun) / 1000;
+        const seconds = (performance.now() - now.sinceMs) / 1000;
         const eventsPerSecond = seconds > 0 ? (events - now.events) / seconds : 0;
-        now.begun = performance.now();
+        now.sinceMs = performance.now();
         now.events = events;
-        tell({ kind: "picture", run, figures: slice.figures, eventsPerSecond }, [slice.figures.buffer]);
+        post({ kind: "picture", run, figures: slice.figures, eventsPerSecond }, [slice.figures.buffer]);
       }
-      // The last picture shows the end before the report comes.
+      // The last picture shows the end before the report arrives.
       if (slice.hasEnded && (slice.figures || !player.isStale)) {
-        playing = undefined;
-        tell({ kind: "ended", run, report: engines().ask({ do: "finish" }) });
+        current = undefined;
+        post({ kind: "ended", run, report: engines().ask({ do: "finish" }) });
       } else if (slice.isBehind || player.isPlaying || player.isStale) {
-        wait(slice.isBehind ? 0 : PAUSE_MS);
+        schedule(slice.isBehind ? 0 : PAUSE_MS);
       }
     },
     (refusal) => {
-      playing = undefined;
-      tell({ kind: "refused", run, refusal });
+      current = undefined;
+      post({ kind: "refused", run, refusal });
     },
-  );
-}
-
-/** Orders are heard in between, and a message to oneself comes at once: timers in a row wait 4 ms each. */
-const next = new MessageChannel();
-next.port1.onmessage = goOn;
-
-function wait(milliseconds: number): void {
-  if (isWaiting) return;
-  isWaiting = true;
-  if (milliseconds > 0) setTimeout(goOn, milliseconds);
-  else next.port2.postMessage(null);
-}
-
-function begin(order: Extract<Order, { kind: "begin" }>): void {
-  const { run, text, overrides, sightings, flows } = order;
-  playing = undefined;
-  attempt(
-    () => {
-      const begun = engines().ask<Begun>({ do: "begin", text, overrides });
-      engines().watch(sightings);
-      playing = { run, player: new Player(engines(), flows), begun: performance.now(), events: 0 };
-      tell({ kind: "begun", run, endS: begun.end_s });
-      wait(0);
-    },
-    (refusal) => tell({ kind: "refused", run, refusal }),
   );
 }
 
 /**
- * The engines' answer; of a run as a whole its report, and of one that is run again what was asked. Whoever cannot
- * wait ends the worker, or says so before.
+ * Messages are handled between slices. A message to the worker itself arrives at once, whereas nested timers
+ * wait 4 ms each.
  */
-function answerTo({ most_s = Number.POSITIVE_INFINITY, course, samples, ...request }: Request): unknown {
-  if (!["whole", "course", "samples"].includes(request.do ?? "")) return engines().ask(request);
+const channel = new MessageChannel();
+channel.port1.onmessage = runSlice;
+
+function schedule(milliseconds: number): void {
+  if (isScheduled) return;
+  isScheduled = true;
+  if (milliseconds > 0) setTimeout(runSlice, milliseconds);
+  else channel.port2.postMessage(null);
+}
+
+function startRun(request: Extract<WorkerRequest, { kind: "start" }>): void {
+  const { run, text, overrides, packetEvents, flows } = request;
+  current = undefined;
+  attempt(
+    () => {
+      const started = engines().ask<Started>({ do: "begin", text, overrides });
+      engines().watch(packetEvents);
+      current = { run, player: new Player(engines(), flows), sinceMs: performance.now(), events: 0 };
+      post({ kind: "started", run, endS: started.end_s });
+      schedule(0);
+    },
+    (refusal) => post({ kind: "refused", run, refusal }),
+  );
+}
+
+/**
+ * Answers a request: with the report of a complete run, with the data of a replay, or with the engines' own
+ * answer. A client with a time limit terminates the worker or sets `most_s`.
+ */
+function answerTo({
+  most_s = Number.POSITIVE_INFINITY,
+  history,
+  samples,
+  ...request
+}: EngineRequest): unknown {
+  if (!["whole", "state_history", "samples"].includes(request.do ?? "")) return engines().ask(request);
   const read = reader(engines().ask<Description>({ do: "describe" }).columns);
-  playing = undefined;
-  engines().ask<Begun>({ ...request, do: "begin" });
-  const begun = performance.now();
+  current = undefined;
+  engines().ask<Started>({ ...request, do: "begin" });
+  const startedMs = performance.now();
   const check = (): void => {
-    if (performance.now() - begun < most_s * 1000) return;
+    if (performance.now() - startedMs < most_s * 1000) return;
     engines().ask({ do: "stop" });
-    throw new RefusedError({ kind: "engine", message: tooLong(most_s), line: null, key: null });
+    throw new RefusedError({ kind: "engine", message: timeLimitMessage(most_s), line: null, key: null });
   };
-  if (course || samples) {
-    const reading: Reading = { read, check };
-    const found = course
-      ? courseOf(engines(), course, reading)
-      : samples && samplesOf(engines(), samples, reading);
+  if (history || samples) {
+    const context: ReplayContext = { read, check };
+    const answer = history
+      ? stateHistoryOf(engines(), history, context)
+      : samples && samplesOf(engines(), samples, context);
     engines().ask({ do: "stop" });
-    return found;
+    return answer;
   }
-  while (!engines().advance(FOREVER, EVENTS)) check();
+  while (!engines().advance(FOREVER, EVENTS_PER_CALL)) check();
   return engines().ask({ do: "finish" });
 }
 
-function tooLong(seconds: number): string {
-  return `a run takes more than ${seconds} s here: shorten run.measure, or use the command line`;
+function timeLimitMessage(seconds: number): string {
+  return `the run takes more than ${seconds} s in this page: shorten run.measure, or run it on the command line`;
 }
 
-self.onmessage = (message: MessageEvent<Order>) => {
-  const order = message.data;
-  switch (order.kind) {
+self.onmessage = (message: MessageEvent<WorkerRequest>) => {
+  const request = message.data;
+  switch (request.kind) {
     case "load":
-      module = order.module;
-      tell({ kind: "loaded" });
+      module = request.module;
+      post({ kind: "loaded" });
       return;
     case "ask":
       attempt(
-        () => tell({ kind: "answer", ticket: order.ticket, answer: answerTo(order.request) }),
-        (refusal) => tell({ kind: "no answer", ticket: order.ticket, refusal }),
+        () => post({ kind: "answer", ticket: request.ticket, answer: answerTo(request.request) }),
+        (refusal) => post({ kind: "no answer", ticket: request.ticket, refusal }),
       );
       return;
-    case "begin":
-      begin(order);
+    case "start":
+      startRun(request);
       return;
   }
-  const now = playing;
-  // What is said to a run that is over needs no answer.
-  if (!now || now.run !== order.run) return;
-  if (order.kind === "play") now.player.play(order.pace);
-  else if (order.kind === "pause") now.player.pause();
-  else if (order.kind === "step") now.player.step(order.seconds);
+  const now = current;
+  // Messages to a run that is over need no answer.
+  if (!now || now.run !== request.run) return;
+  if (request.kind === "play") now.player.play(request.pace);
+  else if (request.kind === "pause") now.player.pause();
+  else if (request.kind === "step") now.player.step(request.seconds);
   else now.player.seen();
-  wait(0);
+  schedule(0);
 };

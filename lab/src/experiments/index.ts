@@ -1,4 +1,4 @@
-/** All guided experiments, in the order of the shelf. */
+/** All guided experiments, in the order of the list. */
 
 import { PAPERS } from "./papers.ts";
 import { TODAY } from "./today.ts";

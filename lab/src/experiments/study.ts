@@ -1,28 +1,29 @@
-/** Runs an experiment to its end in a background worker; several answers come one by one. */
+/** Runs an experiment in a background worker and reports the results one by one. */
 
 import { Client } from "../engine/client.ts";
 import { RefusedError } from "../engine/instance.ts";
 import type { Report } from "../model.ts";
 import { type Experiment, Results } from "./types.ts";
 
-/** What became of a study. */
-export type Outcome = { kind: "done"; found: Results } | { kind: "refused"; message: string };
+/** Outcome of a study. */
+export type Outcome = { kind: "done"; results: Results } | { kind: "refused"; message: string };
 
 /**
- * Reports of all runs; `tell` hears how many there are. The signal ends the worker at once, and the answer is then
- * null. A worker that fails is a refusal, too: the study can be done again.
+ * Returns the reports of all runs. `onProgress` receives the number of complete runs. An abort of the signal
+ * terminates the worker at once and gives null. The failure of a worker is a refusal, so the study can be
+ * repeated.
  */
-export async function studied(
+export async function runStudy(
   start: () => Worker,
   module: WebAssembly.Module,
   experiment: Experiment,
-  tell: (done: number) => void,
+  onProgress: (done: number) => void,
   signal: AbortSignal,
 ): Promise<Outcome | null> {
   if (signal.aborted) return null;
   const client = new Client(start, module);
-  const end = (): void => client.close();
-  signal.addEventListener("abort", end);
+  const close = (): void => client.close();
+  signal.addEventListener("abort", close);
   const reports: Report[] = [];
   try {
     for (const { overrides, engine } of experiment.runs) {
@@ -31,15 +32,15 @@ export async function studied(
         await client.ask<Report>(engine ? { do: "answer", engine, ...request } : { do: "whole", ...request }),
       );
       if (signal.aborted) return null;
-      tell(reports.length);
+      onProgress(reports.length);
     }
-    return { kind: "done", found: new Results(reports) };
+    return { kind: "done", results: new Results(reports) };
   } catch (error) {
     if (signal.aborted) return null;
     if (!(error instanceof RefusedError)) throw error;
     return { kind: "refused", message: error.refusal.message };
   } finally {
-    signal.removeEventListener("abort", end);
+    signal.removeEventListener("abort", close);
     client.close();
   }
 }

@@ -1,33 +1,36 @@
-/** What a guided experiment is: a question, a guess, a few runs, and what is read from their reports. */
+/**
+ * Structure of a guided experiment: a question, a prediction, a few runs, and an explanation with their
+ * results.
+ */
 
 import type { Report } from "../model.ts";
 import { digits, rate, share, time } from "../numbers.ts";
 
-/** A run: the scenario with a few of its keys changed. */
+/** Run: the scenario with overrides. */
 export interface Run {
   name: string;
   overrides: readonly string[];
-  /** The engine, where it is not that of packets. */
+  /** Engine; the packet-level model by default. */
   engine?: "fluid";
 }
 
-/** A column of the table: `utilization`, or a group's as in `cubic.goodput_bps`. */
+/** Column of the table: a metric such as `utilization`, or one of a group such as `cubic.goodput_bps`. */
 export interface Column {
   title: string;
   metric: string;
   unit: keyof typeof UNITS;
 }
 
-/** An answer to choose, and whether the numbers bear it out. Of an experiment's answers exactly one is right. */
+/** Possible answer, with a check against the results. Exactly one answer of an experiment is right. */
 export interface Option {
   text: string;
   holds: (found: Results) => boolean;
 }
 
-/** What the visitor says before the runs. */
+/** Prediction that the page asks for before the runs. */
 export type Prediction =
   | { kind: "choice"; options: readonly Option[] }
-  /** A curve of a share, a point for each run. */
+  /** Curve of a share, with a point for each run. */
   | { kind: "curve"; metric: string; axis: string };
 
 export interface Experiment {
@@ -35,17 +38,17 @@ export interface Experiment {
   title: string;
   question: string;
   prediction: Prediction;
-  /** Scenario text, which each run changes. */
+  /** Text of the scenario, which each run overrides. */
   scenario: string;
   watch: string;
   runs: readonly Run[];
   columns: readonly Column[];
-  /** The explanation, with numbers from the runs. */
-  happened: (found: Results) => string;
-  /** What the explanation takes for granted. */
+  /** Explanation with numbers from the runs. */
+  explanation: (found: Results) => string;
+  /** Condition under which the explanation is true. */
   claim: (found: Results) => boolean;
-  /** Who asked first, what they said, and how the runs compare with that. */
-  paper: { source: string; said: string; compared?: (found: Results) => string };
+  /** Paper: source, result, and comparison with the runs. */
+  paper: { source: string; result: string; comparison?: (found: Results) => string };
 }
 
 const UNITS = {
@@ -55,8 +58,8 @@ const UNITS = {
   number: (value: number): string => digits(value),
 } as const;
 
-/** A number of a column as it is shown. */
-export function shown(column: Pick<Column, "unit">, value: number): string {
+/** Formats a value of a column. */
+export function formatted(column: Pick<Column, "unit">, value: number): string {
   return UNITS[column.unit](value);
 }
 
@@ -68,8 +71,8 @@ export class Results {
     this.#reports = reports;
   }
 
-  /** A metric of a run by its number from 0; not a number where the report has none. */
-  of(run: number, metric: string): number {
+  /** Value of a metric of a run, counted from 0; NaN if the report does not have it. */
+  value(run: number, metric: string): number {
     const report = this.#reports[run];
     const dot = metric.indexOf(".");
     if (dot < 0) return report?.metrics[metric]?.mean ?? Number.NaN;
@@ -78,34 +81,38 @@ export class Results {
   }
 
   share(run: number, metric = "utilization"): string {
-    return share(this.of(run, metric));
+    return share(this.value(run, metric));
   }
 
   time(run: number, metric = "queue_delay_p99_s"): string {
-    return time(this.of(run, metric));
+    return time(this.value(run, metric));
   }
 
   rate(run: number, metric: string): string {
-    return rate(this.of(run, metric));
+    return rate(this.value(run, metric));
   }
 
-  /** A metric as a share of a whole in the same unit. */
+  /** Formats a metric as a share of `whole`, in the same unit. */
   part(run: number, metric: string, whole: number): string {
-    return share(this.of(run, metric) / whole);
+    return share(this.value(run, metric) / whole);
   }
 
-  /** How far a share rises from one run to another, in points. */
+  /** Formats the increase of a share between two runs, in percentage points. */
   points(from: number, to: number, metric = "utilization"): string {
-    const gain = this.of(to, metric) - this.of(from, metric);
-    return Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} points` : "–";
+    const gain = this.value(to, metric) - this.value(from, metric);
+    return Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} percentage points` : "–";
   }
 }
 
-/** The answer that the numbers bear out; -1 where none does. */
+/** Index of the right answer; -1 if there is none. */
 export function rightOption(options: readonly Option[], found: Results): number {
   return options.findIndex(({ holds }) => holds(found));
 }
 
-export const UTILIZATION: Column = { title: "link used", metric: "utilization", unit: "share" };
-export const LOSS: Column = { title: "lost", metric: "loss_rate", unit: "share" };
-export const DELAY: Column = { title: "99 of 100 wait less than", metric: "queue_delay_p99_s", unit: "time" };
+export const UTILIZATION: Column = { title: "utilization", metric: "utilization", unit: "share" };
+export const LOSS: Column = { title: "loss rate", metric: "loss_rate", unit: "share" };
+export const DELAY: Column = {
+  title: "queueing delay, 99th percentile",
+  metric: "queue_delay_p99_s",
+  unit: "time",
+};
