@@ -241,7 +241,7 @@ def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Pa
         (["--", "no-such-program"], "COMMAND: found `no-such-program`, and no such program"),
         (["--", ""], "COMMAND: found no program"),
         ([], "COMMAND: found none; allowed: -- COMMAND"),
-        (["--serve", "--", "true"], "--serve: found beside a COMMAND"),
+        (["--serve", "--", "true"], "--serve: cannot be combined with a COMMAND"),
         (["--as", "hom", "--", "true"], "--as: unknown group `hom`; did you mean `home`?"),
         (["--as", "calls", "--", "true"], "--as: found `calls`, which sends whatever is lost"),
         (["--with", "cals", "--", "true"], "--with: unknown group `cals`; did you mean `calls`?"),

@@ -335,7 +335,7 @@ def test_the_exit_code_is_the_verdict(file: Path) -> None:
 def test_options_of_one_buffer_are_refused(file: Path, options: tuple[str, ...]) -> None:
     found = forebay("recommend", file, "--classes", *options)
     assert found.code == 2
-    assert found.err.strip() == f"forebay: {options[0]}: found it beside --classes; allowed: one of both"
+    assert found.err.strip() == f"forebay: {options[0]}: cannot be combined with --classes; use one of them"
 
 
 def test_a_link_without_classes_is_refused(tmp_path: Path) -> None:

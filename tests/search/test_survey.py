@@ -250,7 +250,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     assert json.loads(none.out)["stretches"][0]["low"] is None
     refused = forebay("recommend", small, *options, "--report", tmp_path / "page.html")
     assert refused.code == 2
-    assert refused.err.strip().startswith("forebay: --report: found it beside two --over")
+    assert refused.err.strip().startswith("forebay: --report: cannot be combined with two --over")
 
 
 def test_an_interrupted_map_goes_on(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_uncertain_numbers_can_be_varied(path: Path) -> None:
             "uncertain.toml:9: flows[0].count.uniform: found a list of 1; allowed",
         ),
         ("{ poisson = 6 }", '"some"', "uncertain.toml:9: flows[0].count: found `some`; allowed: a whole number from 1"),
-        ('{ common = { uniform = ["20ms", "60ms"] } }', '["20ms"]', "no list beside a count that is drawn"),
+        ('{ common = { uniform = ["20ms", "60ms"] } }', '["20ms"]', "no list if the count is random"),
         ('{ uniform = ["20ms", "60ms"] }', '{ uniform = ["60ms", "20ms"] }', "the smaller first"),
     ],
 )

@@ -42,7 +42,7 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
         told = {name: told[name] if name in told else ask() for name, ask in QUESTIONS.items()}
     for name in ("rate", "rtt"):
         if name not in told:
-            raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
+            raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal for questions")
     for name in ("web", "background"):
         if name in told:
             told[name] = share_of_rate(name, told[name])

@@ -176,7 +176,7 @@ class Wanted:
 
         side_of(self.side)
         if self.serve and self.command:
-            raise InputError("found beside a COMMAND; allowed: one of them", "serve")
+            raise InputError("cannot be combined with a COMMAND; use one of them", "serve")
         if not self.serve and not self.command:
             raise InputError("found none; allowed: -- COMMAND [ARGUMENT ...], or --serve", "command")
         if self.command:
@@ -184,7 +184,7 @@ class Wanted:
         if self.peer is not None:
             words(self.peer, "peer")
         elif self.wait is not None:
-            raise InputError("found without a --peer to wait for; allowed: beside --peer COMMAND", "wait")
+            raise InputError("found without --peer; allowed: together with --peer COMMAND", "wait")
 
 
 def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:

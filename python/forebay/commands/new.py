@@ -117,7 +117,7 @@ def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
         if given and name != argument and name not in besides:
             alone = next(each.opts[0] for each in context.command.params if each.name == argument)
-            raise InputError(f"found it beside {alone}; allowed: one of them", name)
+            raise InputError(f"cannot be combined with {alone}; use one of them", name)
 
 
 def _check_ending(file: Path) -> None:
@@ -173,4 +173,4 @@ def _check_whole(found: Shipped) -> None:
     """Refuse to print a scenario that needs further files."""
     if found.companions:
         named = ", ".join(path.name for path in found.companions)
-        raise InputError(f"found -; allowed: a file, beside which {named} is copied too", "file")
+        raise InputError(f"found -; allowed: a file, because {named} is copied as well", "file")

@@ -129,7 +129,7 @@ def _answer() -> None:
         sys.stdout = None if error.filename is None else sys.stdout
         fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}", 2)
     except MemoryError:
-        fail("found no more memory; allowed: a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
+        fail("the memory is exhausted; use a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
 
 
 def _check_text(arguments: list[str]) -> None:

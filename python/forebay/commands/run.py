@@ -157,12 +157,14 @@ class Wanted:
             choosing = [known.name for known in engines.values() if known.models]
             if self.engine not in choosing:
                 allowed = f"with --engine {', '.join(choosing)}"
-                raise InputError(f"found beside --engine {self.engine}; allowed: {allowed}", "model")
+                raise InputError(f"not available with --engine {self.engine}; allowed: {allowed}", "model")
         counted = self.replications is not None or self.traces
         if self.precision and counted:
-            raise InputError("found beside --replications or --trace; allowed: one of them", "precision")
+            raise InputError("cannot be combined with --replications or --trace; use one of them", "precision")
         if self.batches is not None and (self.precision or counted):
-            raise InputError("found beside --precision, --replications or --trace; allowed: one of them", "batches")
+            raise InputError(
+                "cannot be combined with --precision, --replications or --trace; use one of them", "batches"
+            )
 
     def runs(self, scenario: Scenario) -> int | None:
         """Number of replications in all; None if a precision determines it."""
@@ -198,7 +200,7 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     from forebay.measurement.synchronization import fit_synchronization
 
     if not assumes_losses(engine):
-        raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")
+        raise InputError(f"not available with --engine {engine}; allowed: with --engine fluid", "fit")
     from forebay.text.formatting import counted
 
     with progress_bar("fitting", quiet=quiet) as progress:

@@ -105,7 +105,7 @@ def sweep(
     if replayed is not None:
         if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
             allowed = "--out, --jobs, --scheduler and --json"
-            raise InputError(f"found beside FILE or what changes it; allowed: {allowed}", "replayed")
+            raise InputError(f"cannot be combined with FILE or options that change it; allowed: {allowed}", "replayed")
         _replay(replayed, as_json=as_json, out=out, **where)
         return
     for name, value in (("FILE", file), ("--over", over), ("--out", out)):

@@ -132,7 +132,10 @@ def asked_access(name: str | None, download: str | None, upload: str | None) -> 
     if name is None:
         for way, text in given.items():
             if text is not None:
-                raise InputError(f"found `{text}` without access; allowed: beside the access line, as in docsis", way)
+                raise InputError(
+                    f"found `{text}` without an access line; allowed: together with --access, as in --access docsis",
+                    way,
+                )
         return None
     return access(name, **rates)
 
