@@ -131,7 +131,7 @@ def test_cake_has_no_limit_of_memory(system: str, rate: str) -> None:
 def test_a_buffer_above_what_cake_holds_is_refused() -> None:
     told = configure(PLATFORMS["linux"], port("cake", "link.buffer=2000p"))
     assert told.lines == ()
-    assert told.notes[0].startswith("linux cannot be told of cake with 2,000 packets; allowed: up to 1,820 packets")
+    assert told.notes[0].startswith("linux does not support cake with 2,000 packets; allowed: up to 1,820 packets")
 
 
 @pytest.mark.parametrize("kind", ["droptail", "sfq"])
@@ -160,7 +160,7 @@ def test_a_line_that_is_none_is_refused(given: tuple[str | None, ...], message: 
 def test_routers_are_told_of_no_access_line() -> None:
     told = configure(PLATFORMS["junos"], port("droptail"), access("docsis"))
     assert told.lines == configure(PLATFORMS["junos"], port("droptail")).lines
-    assert "access: junos cannot be told of an access line, so --access changes nothing here" in told.notes
+    assert "access: junos does not support access lines, so --access has no effect" in told.notes
 
 
 def test_a_wrong_line_is_refused_before_anything_is_simulated() -> None:

@@ -301,7 +301,7 @@ def test_who_has_no_buckets_is_told_of_no_shaped_link() -> None:
             assert any("burst 15000" in line for line in found.lines)
             continue
         assert found.lines == ()
-        assert found.notes == (f"{name} cannot be told of a `shaper`: lines without it were not simulated",)
+        assert found.notes == (f"no configuration, because {name} does not support the simulated `shaper`",)
     assert told == {"linux"}
 
 

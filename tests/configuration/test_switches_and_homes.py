@@ -204,7 +204,7 @@ def test_routeros_names_what_it_does_not_understand(text: str, message: str) -> 
 def test_an_sfq_of_routeros_is_never_raised_beyond_what_it_holds() -> None:
     told = configure(PLATFORMS["routeros"], port("link.queue=sfq", "link.buffer=500p"))
     assert told.lines == ()
-    assert told.notes == ("routeros cannot be told of sfq with 500 packets; allowed: up to 128 packets",)
+    assert told.notes == ("routeros does not support sfq with 500 packets; allowed: up to 128 packets",)
 
 
 def test_marks_of_routeros_are_as_its_manual_says() -> None:

@@ -227,7 +227,7 @@ def test_the_table_says_whether_the_discipline_marks() -> None:
     """RFC 3168 marks packets that senders declare ECN-capable; in a scenario that is a key of [[flows]]."""
     text = FQ_CODEL.format("32Mb")
     assert "# ecn of fq_codel: on; it marks packets of [[flows]] with ecn = true" in table_of(text)
-    assert "# ecn of fq_codel: off; leave ecn = true out of [[flows]]" in table_of(text.replace(" ecn ", " noecn "))
+    assert "# ecn of fq_codel: off; omit ecn = true in [[flows]]" in table_of(text.replace(" ecn ", " noecn "))
     assert "ecn of" not in table_of("pfifo limit 100")
     shown = forebay("translate", text, "--for", "linux")
     assert "\n# ecn of fq_codel: on" in shown.out

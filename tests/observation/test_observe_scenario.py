@@ -116,7 +116,7 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         "their congestion control",
         "losses of calls",
         # On for seconds and off for seconds, of twenty in all.
-        "memory of the load",
+        "Hurst exponent of the load",
     }
     assert "# buffer: not known, because the capture has one side of the queue only. Both sides of the queue." in text
     assert "buffer" not in tables["link"]

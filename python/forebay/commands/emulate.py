@@ -219,7 +219,7 @@ def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
     wait = WAIT_S if wanted.wait is None else wanted.wait
     with peer_of(emulation, side, arguments, wait) as listens:
         if listens is False:
-            say(f"the peer listens nowhere after {wait:g} s (--wait TIME); the command starts", err=True)
+            say(f"the peer does not listen after {wait:g} s (--wait TIME); the command starts", err=True)
         yield
 
 

@@ -46,7 +46,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     with writing(out):
         write_whole(out, page)
     opened = not no_open and _opened(out)
-    say(f"{'the laboratory is open' if opened else 'open it in a browser'}: {out}")
+    say(f"{'the laboratory is open' if opened else 'open this file in a browser'}: {out}")
 
 
 def _opened(page: Path) -> bool:

@@ -206,8 +206,8 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)
     say(
-        f"fitted to {counted(fitted.events, 'congestion event')} of the packet engine: "
-        f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in one",
+        f"synchronization from {counted(fitted.events, 'congestion event')} of the packet engine: "
+        f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in an event",
         err=True,
     )
     for warning in fitted.warnings:

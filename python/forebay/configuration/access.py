@@ -57,7 +57,7 @@ class Framing:
     def __str__(self) -> str:
         cells = {"atm": ", in ATM cells", "ptm": ", in PTM's 64b/65b code", "none": ""}[self.cells]
         least = f", at least {self.least} bytes" if self.least else ""
-        return f"{self.overhead} bytes of framing a packet{least}{cells}"
+        return f"{self.overhead} bytes of framing per packet{least}{cells}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,7 +243,9 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
     lines = [
         f"Observed: {', '.join(parts)}; {ABOUT_INTERVALS}.",
         use,
-        f"Regime: {finding.regime.name}: {finding.regime.reason}.",
+        f"Traffic regime: {finding.regime.name}. The reason is: {finding.regime.reason}."
+        if finding.regime.name != "unknown"
+        else f"Traffic regime: {finding.regime.reason}.",
         *finding.remarks,
     ]
     return [f"# {legible(line)}" for line in lines]

@@ -138,7 +138,7 @@ _WHO: Mapping[str, str] = {"elsewhere": "application or another link"}
 
 def _regime(finding: Finding) -> str:
     regime = finding.regime
-    name = "Regime unknown" if regime.name == "unknown" else regime.name.capitalize()
+    name = "Traffic regime" if regime.name == "unknown" else f"Traffic regime {regime.name}"
     used = ""
     if finding.load is not None and isinstance(finding.load.utilization, Estimate):
         used = f"; the utilization is {percent(finding.load.utilization.value)}"

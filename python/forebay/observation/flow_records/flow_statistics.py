@@ -256,7 +256,7 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
             else f"the link was not full for {seconds_text(findings.window.resolution_s)} at a time, the resolution of "
             f"the records"
         )
-        said.append(Unknown("flows that this link limits", why, f"give `--rate`, or {capture}"))
+        said.append(Unknown("which flows this link limits", why, f"give `--rate`, or {capture}"))
     if findings.sampling > 1:
         said.append(
             Unknown(

@@ -40,7 +40,7 @@ _MOST_INTERFACE = 2**31 - 1
 #: Quantities that records tell of no group of flows: its controllers and its round trips.
 _NO_CONNECTIONS = (
     Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
-    Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+    Unknown("base round trip", "records have no round trips", "capture the port in both directions, or use ss -tin"),
 )
 #: Why records do not tell what packets tell.
 _BECAUSE = "a record has the bytes of a flow, but not the times of its packets"
