@@ -275,13 +275,13 @@ def test_what_is_rounded_is_said_with_both_figures(system: str, port: Port, note
         (
             "ios-xe",
             dsl(packets(9, Discipline("fq_codel"))),
-            "ios-xe has no fq_codel; the nearest it has: droptail (queue-limit)",
+            "ios-xe has no fq_codel; the closest is droptail (queue-limit)",
         ),
-        ("sros", dsl(packets(9, STEP)), "sros has no step; the nearest it has: red (slope-policy)"),
+        ("sros", dsl(packets(9, STEP)), "sros has no step; the closest is red (slope-policy)"),
         (
             "eos-trident",
             dsl(packets(9)),
-            "eos-trident has no droptail; the nearest it has: dynamic_threshold (mmu queue profile",
+            "eos-trident has no droptail; the closest is dynamic_threshold (mmu queue profile",
         ),
         (
             "nx-os",

@@ -87,7 +87,7 @@ MIKROTIK = "/queue type add name=c kind=cake cake-bandwidth=10M cake-diffserv=be
 def test_a_rate_of_frames_becomes_a_rate_of_packets(system: str, text: str) -> None:
     found = translate(text, system, Assumed(packet=PACKET))
     assert float(found.port.ip_rate) == pytest.approx(1e7 * PACKET / FRAME)
-    assert "the rate counts 14 bytes of framing a packet" in found.how
+    assert "the rate counts 14 bytes of framing per packet" in found.how
     table = tomllib.loads(link_table(found.port))["link"]
     assert table["rate_layer"] == "l3"
     assert table["rate"] == "9907.529kbps"
@@ -98,7 +98,7 @@ def test_a_limit_in_bytes_keeps_its_time() -> None:
     found = translate(TBF, "linux", Assumed())
     assert found.seconds == pytest.approx(0.4 + 4096 * 8 / 1e7, rel=1e-5)
     assert found.bytes == round((500_000 + 4096) * PACKET / FRAME)
-    assert any(each.startswith("limits in bytes count 14 bytes of framing a packet, too") for each in found.how)
+    assert any(each.startswith("limits in bytes count 14 bytes of framing per packet, too") for each in found.how)
 
 
 def test_thresholds_in_bytes_count_frames_too() -> None:
@@ -118,7 +118,7 @@ def test_a_size_table_that_takes_the_header_off_leaves_the_figures_alone() -> No
 def test_without_a_shaper_the_rate_is_that_of_the_link() -> None:
     found = translate("bfifo limit 200kb", "linux", Assumed(10**8))
     assert found.seconds == 204_800 * 8 / 1e8
-    assert "bytes include 14 bytes of framing a packet" in found.how
+    assert "bytes include 14 bytes of framing per packet" in found.how
 
 
 @pytest.mark.parametrize("overhead", [-1514, -2000])

@@ -126,7 +126,7 @@ def test_bad_files_are_one_line(table: str | bytes, told: str, tmp_path: Path) -
         ('{ file = "trace.csv", steps = [] }', "cannot be combined with `steps`; allowed with it: repeat"),
         ("{ file = 7 }", "rate"),
         ('{ file = "trace.csv", repeat = "1s" }', "a time later than the last step"),
-        ('{ file = "/dev/zero" }', "no regular file"),
+        ('{ file = "/dev/zero" }', "not a regular file"),
     ],
 )
 def test_bad_names_are_one_line(rate: str, told: str, tmp_path: Path) -> None:

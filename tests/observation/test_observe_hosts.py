@@ -319,6 +319,6 @@ def test_what_a_link_carries_at_least_is_no_burst_of_a_moment() -> None:
     )
     finding = dataclasses.replace(finding, link=link, load=dataclasses.replace(finding.load, scales=bursts))
     [steady] = [scale.most for scale in bursts if scale.scale_s == 0.1]
-    assert answer(finding)[0].startswith(f"A link of unknown rate, {bandwidth(steady)} or more")
+    assert answer(finding)[0].startswith(f"Link of unknown rate (at least {bandwidth(steady)})")
     before = dataclasses.replace(finding, link=dataclasses.replace(link, at_least_bps=31.4e6))
-    assert answer(before)[0].startswith("A link of unknown rate, 31.4 Mb/s or more")
+    assert answer(before)[0].startswith("Link of unknown rate (at least 31.4 Mb/s)")

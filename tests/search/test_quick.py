@@ -363,14 +363,14 @@ def test_a_quick_answer_says_that_it_is_one(small: Path) -> None:
     found, whole = asked(small, "--quick"), asked(small)
     assert found["cost"]["replications"] < whole["cost"]["replications"] + 10
     assert found["feasible_from"]["confidence"] == LOWER_END
-    assert any("a quick look" in warning and "without --quick" in warning for warning in found["warnings"])
+    assert any("a quick search" in warning and "without --quick" in warning for warning in found["warnings"])
     low, high = (found["feasible_from"][end]["packets"] for end in ("low", "high"))
     assert low <= whole["feasible_from"]["high"]["packets"]
     assert high >= whole["feasible_from"]["low"]["packets"]
     text = forebay("recommend", small, "--no-picture", "--quick").out
     assert "probably meet all goals (" in " ".join(text.split())
     assert found["confidence"] <= found["runs"] / (found["runs"] + 1)
-    assert "run without --quick to confirm" in " ".join(text.split())
+    assert "run it without --quick to confirm" in " ".join(text.split())
 
 
 def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

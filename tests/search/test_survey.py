@@ -240,7 +240,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     ]
     told = forebay("recommend", small, "--set", "run.measure=4s", *options, "--out", tmp_path)
     assert told.code == 0, told.err
-    assert "Every goal is met at " in told.out
+    assert "All goals are met at " in told.out
     assert "Where link.buffer meets every goal" in told.out
     for ending in ("png", "svg", "json"):
         assert (tmp_path / f"small-map.{ending}").stat().st_size > 5_000

@@ -142,11 +142,7 @@ def _loss_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> 
     lost, place = _lost(_loss(least)), evidence.named([least.at])
     if _loss(least) <= here.loss / 2:
         return f"{more} helps partly: {lost} at {place}{_goals_there(least)}."
-    return f"{more} does not help: {lost} are lost at {place}{_too(least, here)}."
-
-
-def _too(other: _Point, here: _Point) -> str:
-    return "" if _loss(other) > _loss(here) else " as well"
+    return f"{more} does not help: the loss is {lost} at {place}."
 
 
 def _loss(point: _Point) -> float:
@@ -270,8 +266,8 @@ def _room_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> 
     if better is None:
         least = min(known, key=_loss)
         return (
-            f"A larger buffer does not lower the loss of {_lost(here.loss)}: {_lost(_loss(least))} are lost at "
-            f"{evidence.named([least.at])}{_too(least, here)}."
+            f"A larger buffer does not lower the loss of {_lost(here.loss)}: it is {_lost(_loss(least))} at "
+            f"{evidence.named([least.at])}."
         )
     lost, place = _lost(_loss(better)), f"{evidence.named([better.at])}{_goals_there(better)}"
-    return f"A larger buffer helps: {lost} instead of {_lost(here.loss)} are lost at {place}."
+    return f"A larger buffer helps: the loss is {lost} instead of {_lost(here.loss)} at {place}."

@@ -82,7 +82,7 @@ def sentence(answer: ClassSizing) -> str:
     if answer.total is not None:
         total = answer.total
         return (
-            f"We recommend {counted(len(answer.classes), 'class buffer')}, {count(total)} in all "
+            f"We recommend {counted(len(answer.classes), 'class buffer')}, {count(total)} in total "
             f"({formatting.size(total.bytes)})."
         )
     if answer.verdict == "impossible":

@@ -84,8 +84,8 @@ class Linux:
     title: str = "Linux traffic control"
     source: str = "iproute2: tc(8), tc-tbf(8), tc-stab(8) and the manual page of each discipline"
     quirks: tuple[str, ...] = (
-        "replace eth0 by the interface; its ring and byte queue limits (BQL) hold packets in front of the discipline",
-        "turn offloads off (ethtool -K eth0 gro off gso off tso off): a bunch of segments counts as one packet",
+        "replace eth0 by the interface; its ring and byte queue limits (BQL) hold further packets after the discipline",
+        "turn offload off (ethtool -K eth0 gro off gso off tso off), because merged segments count as one packet",
         "if the port has the link's rate, omit the tbf (unless the scenario has a shaper)",
     )
     disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
