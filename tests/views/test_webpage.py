@@ -111,9 +111,9 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
     text = " ".join(outline(page_of(conflict)).words)
     assert "No buffer meets every goal." in text
     assert "Some goals need a larger buffer, others a smaller one." in text
-    assert "Utilization is met at every measured buffer from" in text
-    assert "P99 delay is met at every measured buffer up to" in text
-    assert "We recommend" not in text, "nothing to type into a router"
+    assert "The goal on utilization is met at every measured buffer from" in text
+    assert "The goal on p99 delay is met at every measured buffer up to" in text
+    assert "We recommend" not in text, "no configuration of a router"
     assert conflict.conflict is not None
     assert conflict.conflict.compromise is not None
     assert (

@@ -93,7 +93,7 @@ class RuleVerdict:
 
     @property
     def found(self) -> str:
-        """The simulation's verdict: "misses utilization by 30 points", "meets every goal at 2.9 x the recommendation"."""
+        """The verdict: "misses utilization by 30 points", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
             return f"misses {self.miss.subject} by {'about ' if self.interpolated else ''}{self.miss.words}"
         if not self.simulated:

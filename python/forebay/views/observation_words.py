@@ -44,7 +44,7 @@ __all__ = [
 #: Packets of a window below which it shows that they are whole.
 _FEW_IN_A_WINDOW = 20.0
 #: Titles of columns, the least important last: a narrow terminal lacks them first.
-GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "traffic", "congestion control")
+GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "workload", "congestion control")
 FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "data", "duration")
 
 #: How near to a whole number of flows a mean is one.
@@ -133,7 +133,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "unknown": "with an unknown limit",
 }
 #: The words of a column for the limit of a flow.
-_WHO: Mapping[str, str] = {"elsewhere": "application or another link"}
+_WHO: Mapping[str, str] = {"elsewhere": "app or other link"}
 
 
 def _regime(finding: Finding) -> str:
