@@ -195,10 +195,7 @@ pub(crate) fn saturable(s: &Situation) -> Check {
     let why = if room <= 0.0 {
         nothing_left()
     } else if limit >= room {
-        format!(
-            "the flows can fill the rest of the link, {}",
-            percent(room)
-        )
+        format!("the flows can fill the rest of the link, {}", percent(room))
     } else {
         format!(
             "receive windows and access links allow the flows {} of the link, and {} is available",

@@ -32,10 +32,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     if fixed >= 1.0 {
         return (
             Regime::Overload,
-            format!(
-                "unresponsive traffic has a load of {}",
-                percent(fixed)
-            ),
+            format!("unresponsive traffic has a load of {}", percent(fixed)),
         );
     }
     if s.bottlenecked > 0.0 {
@@ -44,7 +41,8 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     }
     if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
         let flows = count(s.persistent, "flow");
-        let why = format!("receive windows and access links limit {flows}, so that the link is not full");
+        let why =
+            format!("receive windows and access links limit {flows}, so that the link is not full");
         return (Regime::Transparent, why);
     }
     if s.open_loop + s.closed_loop == 0.0 {

@@ -132,8 +132,11 @@ impl Situation {
 
     /// The round-trip time T in seconds, or the error that there is none.
     pub(crate) fn round_trip(&self) -> Result<f64, ModelError> {
-        let none =
-            || ModelError::NotApplicable("no flow has a round trip, because no receiver acknowledges".into());
+        let none = || {
+            ModelError::NotApplicable(
+                "no flow has a round trip, because no receiver acknowledges".into(),
+            )
+        };
         self.rtt_s.filter(|rtt| *rtt > 0.0).ok_or_else(none)
     }
 

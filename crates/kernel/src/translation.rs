@@ -59,7 +59,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     if groups > MOST_GROUPS {
         return Err(EngineError::TooLarge {
             engine: NAME,
-            why: format!("it has {groups} groups of flows, and the engine has ports for {MOST_GROUPS}"),
+            why: format!(
+                "it has {groups} groups of flows, and the engine has ports for {MOST_GROUPS}"
+            ),
         });
     }
     let mut flows = 0.0;

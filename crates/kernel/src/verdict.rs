@@ -292,21 +292,21 @@ mod tests {
     fn bad() -> Vec<(&'static str, Evidence)> {
         let mut cases = vec![
             (
-                "handed over more than",
+                "delivered more than",
                 Evidence {
                     lateness: late(1_020, 2),
                     ..good()
                 },
             ),
             (
-                "the clock stood",
+                "the machine stopped",
                 Evidence {
                     frozen: Time::from_micros(200_001),
                     ..good()
                 },
             ),
             (
-                "the receiver's window",
+                "the receive window",
                 Evidence {
                     window_limited: Time::from_micros(100_001),
                     ..good()

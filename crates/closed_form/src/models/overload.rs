@@ -59,10 +59,7 @@ pub static MODEL: Model = Model {
 
 /// The load of unresponsive traffic, in words.
 fn load_of(load: f64) -> String {
-    let said = format!(
-        "unresponsive traffic has a load of {}",
-        percent(load)
-    );
+    let said = format!("unresponsive traffic has a load of {}", percent(load));
     if load >= 1.0 {
         return said;
     }

@@ -38,10 +38,7 @@ impl Link {
         if outages.any() {
             let at = table.get("outages").unwrap_or_else(|| table.clone());
             if self.opportunities().is_some() {
-                return Err(at.error_found(
-                    "outages with opportunities",
-                    "opportunities with gaps",
-                ));
+                return Err(at.error_found("outages with opportunities", "opportunities with gaps"));
             }
             over = end;
             mean *= outages.up(Time::ZERO, end);
@@ -251,7 +248,8 @@ impl Link {
             // They are looked at one by one.
             let changes = end.as_secs_f64() / period.as_secs_f64() * steps.steps().count() as f64;
             if changes > MOST_CHANGES {
-                let found = format!("about {changes:.0} changes of the rate after the shaper in {end}");
+                let found =
+                    format!("about {changes:.0} changes of the rate after the shaper in {end}");
                 return Err(at.error_found(found, "at most a million, by longer times"));
             }
         }
