@@ -150,7 +150,7 @@ def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
         (("docsi", None, None), "did you mean `docsis`"),
         (("docsis+vlan+vlan+vlan", None, None), r"allowed: docsis, docsis\+vlan, docsis\+vlan\+vlan"),
         (("docsis", "1Mbps", "1Mbps"), "found download and upload"),
-        ((None, "1Mbps", None), "without access"),
+        ((None, "1Mbps", None), "without an access line"),
         (("docsis", "fast", None), "download: found `fast`"),
         (("docsis", "1bps", None), "allowed: 1kbps to 1Tbps"),
     ],

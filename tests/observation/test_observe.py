@@ -201,7 +201,7 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
         ((), "3 of 3 flows"),
         (("--port", "3"), "1 of 1 flows"),
         (("--port", "4"), "2 of 2 flows"),
-        (("--sampling", "100"), "one packet in 100 was seen"),
+        (("--sampling", "100"), "one packet in 100 was sampled"),
     ):
         done = forebay("observe", records, *options)
         assert done.code == 0, done.err

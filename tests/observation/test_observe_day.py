@@ -61,7 +61,7 @@ def test_the_scenario_is_of_the_busy_hour(polled: Path) -> None:
     assert day.mean.value == pytest.approx(RATES.mean())
     assert [each.value for each in day.quantiles] == pytest.approx([400e6, 400e6, 800e6, 800e6])
     assert 'poisson = { rate = "800Mbps" }' in scenario_text(finding)
-    assert "described is the busiest hour of the input: 2026-09-22 20:00 UTC to 2026-09-22 21:00 UTC" in finding.remarks
+    assert "the described part is the busiest hour of the input: 2026-09-22 20:00 UTC to 2026-09-22 21:00 UTC" in finding.remarks
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_no_window_is_one_line(text: str, polled: Path) -> None:
 def test_a_window_without_load_and_one_of_sockets_are_refused(polled: Path) -> None:
     with pytest.raises(InputError, match="found no load in it"):
         found(polled, "2020-01-01..2020-01-02")
-    assert "beside counters and flow records" in forebay("observe", "--ss", polled, "--window", "1h").err
+    assert "with counters and flow records" in forebay("observe", "--ss", polled, "--window", "1h").err
 
 
 def test_drops_have_their_time_their_load_and_their_share(polled: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_page_and_the_terminal_show_the_day(polled: Path, tmp_path: Path) ->
     assert "Load by hour of the day (UTC): highest at 20:00, 533 Mb/s (53.3 %)" in done.out
     assert "2026-09-22 20:55 UTC: 3,000 drops" in done.out
     text = page.read_text()
-    for words in ("Load over the day", "The hours of the day", "hour of the day (UTC)", "Intervals with drops"):
+    for words in ("Load over the day", "Load by hour of the day", "hour of the day (UTC)", "Intervals with drops"):
         assert words in text
 
 

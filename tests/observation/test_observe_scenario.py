@@ -118,7 +118,7 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         # On for seconds and off for seconds, of twenty in all.
         "Hurst exponent of the load",
     }
-    assert "# buffer: not known, because the capture has one side of the queue only. Both sides of the queue." in text
+    assert "# buffer: unknown, because the capture has one side of the queue only. Both sides of the queue." in text
     assert "buffer" not in tables["link"]
     assert set(tables["observed"]["bounds"]) == {"link.buffer"}
     comments = [line for line in text.splitlines() if "#" in line]
@@ -164,7 +164,7 @@ def test_a_controller_that_evidence_does_not_single_out_is_assumed(
     [long, *_] = finding.groups
     long = dataclasses.replace(long, controller={"cubic": likely, "newreno": 1.0 - likely})
     told = tomllib.loads(scenario_text(dataclasses.replace(finding, groups=(long,)))).get("assumed", [])
-    assert any("congestion controller" in each for each in told) is not named
+    assert any("congestion control" in each for each in told) is not named
 
 
 def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding) -> None:
