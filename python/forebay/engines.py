@@ -71,11 +71,11 @@ def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = Non
     """
     if not in_real_time(engine):
         return
-    beside = f"beside the {engine} engine, which runs in real time, one replication at a time"
+    beside = f"with the {engine} engine, which runs in real time, one replication at a time"
     if jobs is not None and jobs > 1:
         raise InputError(f"found {jobs} {beside}; allowed: 1", "jobs")
     if scheduler is not None:
-        raise InputError(f"found it {beside}; allowed: this machine", "scheduler")
+        raise InputError(f"not available {beside}; allowed: this machine", "scheduler")
 
 
 def forecast(engine: str, each_s: float, runs: int | None) -> str:

@@ -234,7 +234,7 @@ def _say_key(page: _Page, told: Explanation) -> None:
         page.paragraph(line, 2, 2)
     if told.keys:
         page.gap()
-        page.lines.append("in it:")
+        page.lines.append("keys:")
     for key in told.keys:
         default = f" = {key.default}" if key.default else ""
         allowed = f" ({key.allowed})" if key.allowed else ""
@@ -264,7 +264,7 @@ def _quantity_line(quantity: Quantity) -> str:
 
 
 def _unit(unit: str) -> str:
-    return "a number without unit" if unit in {"", "1"} else unit
+    return "dimensionless" if unit in {"", "1"} else unit
 
 
 # Everything that can be explained --------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ _UNITS = {
     "s": "seconds",
     "bps": "bits per second",
     "packets": "packets",
-    "number": "a number without unit",
+    "number": "dimensionless",
 }
 _SCOPES = {"link": "the target link", "group": "each flow group", "both": "the target link and each flow group"}
 
@@ -342,7 +342,7 @@ def _platforms() -> Iterator[Explanation]:
     from forebay.configuration.platforms.registry import PLATFORMS
 
     for name, platform in PLATFORMS.items():
-        title = "Recommended buffers as lines of this platform's configuration, and such lines read back."
+        title = "Recommended buffers as a configuration of this platform, which translate can read."
         usage = f"--for {name} of recommend and translate"
         yield Explanation("platform", name, title, platform.source, usage=usage, quirks=tuple(platform.quirks))
 
@@ -357,7 +357,7 @@ def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Ex
             entry["meaning"],
             "forebay's scenario files; `forebay schema` prints their JSON Schema",
             allowed=entry["allowed"],
-            default="none, it must be given" if entry["required"] else entry["default"],
+            default="none (required)" if entry["required"] else entry["default"],
             keys=tuple(Key(key["name"], key["meaning"], key["allowed"], key["default"]) for key in entry["keys"]),
         )
         yield from _keys(entry["keys"], f"{name}.")
@@ -408,7 +408,7 @@ def glossary(width: int) -> str:
         column = min(24, max(len(entry.name) for entry in entries))
         lines += ["", f"{_plural(kind)}:"]
         lines += [_cut(f"  {entry.name:<{column}}  {entry.title}", width) for entry in entries]
-    lines += ["", "forebay explain NAME says more of each."]
+    lines += ["", "forebay explain NAME explains one of them."]
     return "\n".join(lines[1:])
 
 

@@ -46,8 +46,8 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
             continue
         counted = "one run" if runs == 1 else f"{runs} runs"
         text = (
-            f"{state['phrase']} is rare here: {counted} of {formatting.duration(measured)} show it {runs * each:.2g} "
-            "times on average. More replications or longer runs tell its effect."
+            f"{state['phrase']} is rare: {counted} of {formatting.duration(measured)} show it {runs * each:.2g} "
+            "times on average. To see its effect, use more replications or longer runs."
         )
         values = {"runs": runs, "shown": runs * each}
         found.append(Warning(Kind.RARE_STATE, text, subject=state["key"], values=values))
@@ -87,8 +87,8 @@ def phase_effects(scenario: _core.Scenario, engine: str = "packet") -> list[Warn
         if multiple is not None:
             text = (
                 f"The round trip of group `{group['name']}` is exactly {multiple} packet times of the link. Packets "
-                "arrive in step with departures, and this coincidence sets the losses (a phase effect). No network "
-                'is so exact: set `processing = "packet"`, so that the hosts\' processing time varies.'
+                "arrive synchronized with departures, and this coincidence decides the losses (a phase effect). Real "
+                'networks vary: set `processing = "packet"`, so that the hosts\' processing time varies.'
             )
             values = {"packet_times": multiple}
             found.append(Warning(Kind.PHASE_EFFECT, text, subject=group["name"], values=values))
@@ -106,9 +106,9 @@ def _ties(scenario: _core.Scenario, groups: Iterable[Mapping[str, Any]]) -> list
             packet_time = scenario.packet_bytes * 8 / scenario.rate_bps
             time = formatting.duration(packet_time)
             text = (
-                f"group `{group['name']}`: some of its round trips are whole packet times ({time}) apart: packets of "
-                "these flows arrive at the same instants for ever, and which of them loses may be a coincidence (a "
-                'phase effect); set `processing = "packet"`, so that the hosts\' processing time varies'
+                f"In group `{group['name']}`, some round trips differ by whole packet times ({time}). Packets of these "
+                "flows always arrive at the same instants, so a coincidence may decide which flow loses (a phase "
+                'effect). Set `processing = "packet"`, so that the hosts\' processing time varies'
             )
             values = {"packet_time_s": packet_time}
             found.append(Warning(Kind.TIED_ROUND_TRIPS, text, subject=group["name"], values=values))

@@ -97,7 +97,7 @@ class Rule:
             return "; ".join(self.failing + self.partial)
         if self.refusal is not None:
             return "; ".join([self.refusal, *self.partial])
-        return "; ".join(self.partial + self.unknown) or "everything that it assumes holds"
+        return "; ".join(self.partial + self.unknown) or "all its assumptions hold"
 
     def _reasons(self, holds: Holds) -> list[str]:
         return list(dict.fromkeys(each.why for each in self.assumptions if each.holds == holds))

@@ -120,7 +120,7 @@ def test_a_scenario_is_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.place.coordinates() == pytest.approx(Place(1e8, 0.05, 10, "cubic", 0.25, 0.97).coordinates(), rel=0.01)
     assert (found.low, found.high) == pytest.approx([1000 * end for end in power_law(found.place)], rel=1e-3)
     assert str(found) == (
-        f"looked first about {found.low} to {found.high} packets, where the atlas expects 10 flows to reach 97 %"
+        f"the search began at {found.low} to {found.high} packets, where 10 flows reach 97 % according to the atlas"
     )
 
 

@@ -320,7 +320,7 @@ def test_conflicting_goals_end_with_1_and_say_which(small: Path, tmp_path: Path)
     assert answer.err == ""
     assert "No buffer meets every goal." in answer.out
     assert "Some goals need a larger buffer, others a smaller one." in answer.out
-    assert "The nearest miss" in answer.out
+    assert "that is closest to all goals" in answer.out
     found = json.loads(forebay("recommend", small, *goals, "--json", "--no-picture").out)
     assert found["recommendation"] is None
     least, most = found["conflict"]["needs_at_least"], found["conflict"]["needs_at_most"]

@@ -86,8 +86,8 @@ def test_the_command_leaves_a_picture_and_names_assumptions(tmp_path: Path) -> N
     file.write_text(SMALL, encoding="utf-8")
     answer = forebay("compare", file, "--points", "3", "--out", tmp_path)
     assert answer.code == 0, answer.err
-    assert "How closely the fluid follows the packets" in answer.out
-    assert "other traffic is a constant rate" in answer.out
+    assert "Difference between the fluid and the packet engine" in answer.out
+    assert "other traffic has a constant rate" in answer.out
     for suffix in (".png", ".svg", ".json"):
         assert (tmp_path / f"small-comparison{suffix}").stat().st_size > 1000
     data = json.loads((tmp_path / "small-comparison.json").read_text(encoding="utf-8"))
@@ -112,6 +112,6 @@ def test_what_the_fluid_cannot_run_is_listed_with_its_reason(tmp_path: Path) -> 
 def test_each_fluid_is_asked_about_its_own_background() -> None:
     found = compare(Scenario.parse(SMALL), replications=2, points=0)
     assumed = {answer.name: {each.assumption for each in answer.assumptions} for answer in found.answers}
-    assert "other traffic is a constant rate" in assumed["fluid"]
-    assert "other traffic is a constant rate" not in assumed[FITTED]
+    assert "other traffic has a constant rate" in assumed["fluid"]
+    assert "other traffic has a constant rate" not in assumed[FITTED]
     assert "other traffic varies from round trip to round trip only" in assumed[FITTED]

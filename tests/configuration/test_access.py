@@ -104,15 +104,16 @@ def test_what_is_written_in_front_of_a_line_is_read_back(
 def test_an_answer_says_what_it_assumes_of_the_line(system: str) -> None:
     told = configure(PLATFORMS[system], port("cake"))
     (said,) = (note for note in told.notes if note.startswith("access: "))
-    assert said.startswith("access: none given, so the shaper has the simulated rate and counts IP packets alone; ")
+    assert said.startswith("access: none given, so the shaper has the simulated rate and counts only IP packets. ")
     assert all(name in said for name in ACCESSES)
     told = configure(PLATFORMS[system], port("cake"), access("docsis"))
     rate = (
-        "rate: simulated 16 Mb/s, configured 14.4 Mb/s (90 % of the line's rate: packets wait here, not in the modem)"
+        "rate: simulated 16 Mb/s, configured 14.4 Mb/s (90 % of the rate of the line, so that packets wait here and "
+        "not in the modem)"
     )
     assert rate in told.notes
-    assert "access: docsis, 18 bytes of framing a packet, at least 64 bytes" in told.notes
-    assert "download: not shaped, as its rate is not given (--download RATE)" in told.notes
+    assert "access: docsis, 18 bytes of framing per packet, at least 64 bytes" in told.notes
+    assert "download: not shaped, because its rate is not given (--download RATE)" in told.notes
     assert "iproute2 7.1.0" in told.source
 
 
@@ -131,14 +132,16 @@ def test_cake_has_no_limit_of_memory(system: str, rate: str) -> None:
 def test_a_buffer_above_what_cake_holds_is_refused() -> None:
     told = configure(PLATFORMS["linux"], port("cake", "link.buffer=2000p"))
     assert told.lines == ()
-    assert told.notes[0].startswith("linux cannot be told of cake with 2,000 packets; allowed: up to 1,820 packets")
+    assert told.notes[0].startswith("linux does not support cake with 2,000 packets; allowed: up to 1,820 packets")
 
 
 @pytest.mark.parametrize("kind", ["droptail", "sfq"])
 def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
     told = configure(PLATFORMS["openwrt"], port(kind), asked_access("docsis", "250Mbps", None))
     assert "\toption download '0'" in told.lines
-    assert f"download: not shaped, as no buffer was simulated for it; {kind} needs one for each direction" in told.notes
+    assert (
+        f"download: not shaped, because {kind} needs a buffer and none was simulated for this direction" in told.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
         (("docsi", None, None), "did you mean `docsis`"),
         (("docsis+vlan+vlan+vlan", None, None), r"allowed: docsis, docsis\+vlan, docsis\+vlan\+vlan"),
         (("docsis", "1Mbps", "1Mbps"), "found download and upload"),
-        ((None, "1Mbps", None), "without access"),
+        ((None, "1Mbps", None), "without an access line"),
         (("docsis", "fast", None), "download: found `fast`"),
         (("docsis", "1bps", None), "allowed: 1kbps to 1Tbps"),
     ],
@@ -160,7 +163,7 @@ def test_a_line_that_is_none_is_refused(given: tuple[str | None, ...], message: 
 def test_routers_are_told_of_no_access_line() -> None:
     told = configure(PLATFORMS["junos"], port("droptail"), access("docsis"))
     assert told.lines == configure(PLATFORMS["junos"], port("droptail")).lines
-    assert "access: junos cannot be told of an access line, so --access changes nothing here" in told.notes
+    assert "access: junos does not support access lines, so --access has no effect" in told.notes
 
 
 def test_a_wrong_line_is_refused_before_anything_is_simulated() -> None:

@@ -188,9 +188,9 @@ def test_each_platform_emits_each_discipline_or_refuses_it_by_name(system: str, 
         assert told.lines, told.notes
         hold_laws(system, Port.of(scenario))
         return
-    with pytest.raises(UnsupportedError, match=f"^{system} has no {kind}; the nearest it has: ") as refused:
+    with pytest.raises(UnsupportedError, match=f"^{system} has no {kind}; the closest is ") as refused:
         check([system], scenario)
-    nearest = str(refused.value).rpartition(": ")[2].partition(" (")[0]
+    nearest = str(refused.value).rpartition("the closest is ")[2].partition(" (")[0]
     assert nearest in PLATFORMS[system].disciplines
 
 
@@ -270,7 +270,9 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
     for name in PLATFORMS:
         found = configure(platform(name), port)
         assert found.lines == ()
-        assert found.notes == ("the link's rate changes: lines with its average, 75 Mb/s, were not simulated",)
+        assert found.notes == (
+            "no configuration, because the simulated rate changes; a constant rate of 75 Mb/s was not simulated",
+        )
 
 
 @pytest.mark.parametrize("system", ["eos", "junos"])
@@ -287,7 +289,10 @@ def test_nothing_is_typed_for_a_medium(kind: str) -> None:
     port = Port.of(Scenario.load(path, [f"link.medium={kind}"]))
     for name in PLATFORMS:
         found = configure(platform(name), port)
-        assert (found.lines, found.notes) == ((), ("the link has a `medium`: lines for a wire were not simulated",))
+        assert (found.lines, found.notes) == (
+            (),
+            ("no configuration, because the simulated link has a `medium` and the router has a wire",),
+        )
 
 
 def test_who_has_no_buckets_is_told_of_no_shaped_link() -> None:
@@ -301,7 +306,7 @@ def test_who_has_no_buckets_is_told_of_no_shaped_link() -> None:
             assert any("burst 15000" in line for line in found.lines)
             continue
         assert found.lines == ()
-        assert found.notes == (f"{name} cannot be told of a `shaper`: lines without it were not simulated",)
+        assert found.notes == (f"no configuration, because {name} does not support the simulated `shaper`",)
     assert told == {"linux"}
 
 
@@ -314,7 +319,7 @@ def test_a_policer_is_told_elsewhere() -> None:
         assert found.lines == same.lines
         if same.lines:
             assert set(found.notes) - set(same.notes) == {
-                "policer: simulated in front of the queue, not among these lines"
+                "policer: simulated before the queue, but not configured by these lines"
             }
 
 
@@ -328,7 +333,7 @@ def test_names_and_their_other_spellings() -> None:
 
 def test_classes_with_what_a_platform_lacks_are_refused_before_anything_is_simulated() -> None:
     queue = CLASSES.replace("KIND", "codel")
-    with pytest.raises(UnsupportedError, match=r"^sonic has no codel; the nearest it has: red"):
+    with pytest.raises(UnsupportedError, match=r"^sonic has no codel; the closest is red"):
         check(["sonic"], Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
 
 
@@ -336,7 +341,7 @@ def test_a_shared_buffer_is_said_and_weights_become_whole_numbers() -> None:
     queue = CLASSES.replace("KIND", "droptail")
     port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
     told = configure(PLATFORMS["linux"], port)
-    assert "buffer: simulated 64 packets that web and rest share, configured 64 packets for each" in told.notes
+    assert "buffer: simulated 64 packets shared by web and rest, configured 64 packets for each" in told.notes
     assert isinstance(port.queue, Classes)
     uneven = (1.0, 1.0, 2.25)
     weighed = [dataclasses.replace(entry, weight=w) for entry, w in zip(port.queue.classes, uneven, strict=True)]
@@ -470,7 +475,7 @@ def test_the_link_table_is_read_as_the_same_port(data: st.DataObject, kind: str)
 def test_recommend_refuses_before_it_simulates(small: Path) -> None:
     answer = forebay("recommend", small, "--set", "link.queue=stfq", "--for", "linux", "--no-picture")
     assert answer.code == 2
-    assert answer.err == "forebay: linux has no stfq; the nearest it has: fq_codel\n"
+    assert answer.err == "forebay: linux has no stfq; the closest is fq_codel\n"
 
 
 def test_recommend_writes_for_several_platforms(small: Path) -> None:

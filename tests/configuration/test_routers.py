@@ -255,17 +255,17 @@ def test_what_is_rounded_is_said_with_both_figures(system: str, port: Port, note
         (
             "ios-xe",
             dsl(Queue(Limit(65_000_000, "bytes"), FIFO)),
-            "cannot be told of 65,000,000 bytes; allowed: up to 64,000,000 bytes",
+            "does not support 65,000,000 bytes; allowed: up to 64,000,000 bytes",
         ),
         (
             "ios-xr",
             dsl(Queue(Limit(2 * 10**9, "bytes"), FIFO)),
-            "cannot be told of 2,000,000,000 bytes; allowed: up to 1,000,000,000",
+            "does not support 2,000,000,000 bytes; allowed: up to 1,000,000,000",
         ),
         (
             "sros",
             dsl(Queue(Limit(2 * 10**9, "bytes"), FIFO)),
-            "cannot be told of 2,000,000,000 bytes; allowed: up to 1,073,741,824",
+            "does not support 2,000,000,000 bytes; allowed: up to 1,073,741,824",
         ),
         (
             "junos",
@@ -275,20 +275,20 @@ def test_what_is_rounded_is_said_with_both_figures(system: str, port: Port, note
         (
             "ios-xe",
             dsl(packets(9, Discipline("fq_codel"))),
-            "ios-xe has no fq_codel; the nearest it has: droptail (queue-limit)",
+            "ios-xe has no fq_codel; the closest is droptail (queue-limit)",
         ),
-        ("sros", dsl(packets(9, STEP)), "sros has no step; the nearest it has: red (slope-policy)"),
+        ("sros", dsl(packets(9, STEP)), "sros has no step; the closest is red (slope-policy)"),
         (
             "eos-trident",
             dsl(packets(9)),
-            "eos-trident has no droptail; the nearest it has: dynamic_threshold (mmu queue profile",
+            "eos-trident has no droptail; the closest is dynamic_threshold (mmu queue profile",
         ),
         (
             "nx-os",
             dsl(Classes("strict", VOICE_AND_REST.classes)),
-            "cannot be told of 3 strict priorities; allowed: up to 2",
+            "does not support 3 strict priorities; allowed: up to 2",
         ),
-        ("eos", dsl(Classes("dwrr", VOICE_AND_REST.classes * 3)), "eos cannot be told of 9 classes; allowed: up to 6"),
+        ("eos", dsl(Classes("dwrr", VOICE_AND_REST.classes * 3)), "eos does not support 9 classes; allowed: up to 6"),
     ],
 )
 def test_what_is_out_of_range_is_refused(system: str, port: Port, refusal: str) -> None:

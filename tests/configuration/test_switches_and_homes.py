@@ -204,7 +204,7 @@ def test_routeros_names_what_it_does_not_understand(text: str, message: str) -> 
 def test_an_sfq_of_routeros_is_never_raised_beyond_what_it_holds() -> None:
     told = configure(PLATFORMS["routeros"], port("link.queue=sfq", "link.buffer=500p"))
     assert told.lines == ()
-    assert told.notes == ("routeros cannot be told of sfq with 500 packets; allowed: up to 128 packets",)
+    assert told.notes == ("routeros does not support sfq with 500 packets; allowed: up to 128 packets",)
 
 
 def test_marks_of_routeros_are_as_its_manual_says() -> None:
@@ -304,7 +304,7 @@ def test_openwrt_names_what_it_does_not_understand(text: str, message: str) -> N
 )
 def test_what_a_platform_lacks_is_refused_with_the_nearest(system: str, kind: str, nearest: str) -> None:
     told = configure(PLATFORMS[system], port(f"link.queue={kind}"))
-    assert told.notes == (f"{system} has no {kind}; the nearest it has: {nearest}",)
+    assert told.notes == (f"{system} has no {kind}; the closest is {nearest}",)
 
 
 def test_red_of_sonic_is_not_averaged_and_says_so() -> None:
@@ -334,8 +334,8 @@ def test_openwrt_refuses_the_tiers_that_it_reads_by_name() -> None:
     for direction in ("upload", None):
         found = translate(script, "openwrt", Assumed(direction=direction)).port
         assert isinstance(found.queue, Classes)
-        with pytest.raises(UnsupportedError, match=r"openwrt has no classes; the nearest it has: fq_codel"):
+        with pytest.raises(UnsupportedError, match=r"openwrt has no classes; the closest is fq_codel"):
             fit(PLATFORMS["openwrt"], found)
         told = configure(PLATFORMS["openwrt"], found)
         assert told.lines == ()
-        assert told.notes == ("openwrt has no classes; the nearest it has: fq_codel",)
+        assert told.notes == ("openwrt has no classes; the closest is fq_codel",)

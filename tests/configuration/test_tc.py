@@ -380,7 +380,7 @@ def test_red_keeps_to_32_bits_of_the_kernel() -> None:
         assert isinstance(told, Queue)
         assert told.discipline.level("max").amount / told.discipline.number("weight") < 2**32
     refused = configure(LINUX, port('link.queue={ kind = "red", min = "1GiB", max = "2GiB" }'))
-    assert refused.notes[0].startswith("linux cannot be told of red with max = 2,147,483,648 bytes; allowed: below ")
+    assert refused.notes[0].startswith("linux does not support red with max = 2,147,483,648 bytes; allowed: below ")
 
 
 @pytest.mark.parametrize(

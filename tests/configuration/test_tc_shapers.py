@@ -106,7 +106,7 @@ def test_what_differs_is_said() -> None:
 @pytest.mark.parametrize(
     ("table", "more", "why"),
     [
-        ('rate = "50Mbps", burst = "15kB"', "link.queue=cake", "linux cannot be told of cake beneath a `shaper`"),
+        ('rate = "50Mbps", burst = "15kB"', "link.queue=cake", "linux does not support cake beneath a `shaper`"),
         ('rate = "50Mbps", burst = "5GB"', "link.delay=0s", "a bucket of 5,000,000,000 bytes; allowed: up to 4 GiB"),
         (
             'rate = "1kbps", burst = "50kB", kind = "htb"',

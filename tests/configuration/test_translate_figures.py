@@ -87,7 +87,7 @@ MIKROTIK = "/queue type add name=c kind=cake cake-bandwidth=10M cake-diffserv=be
 def test_a_rate_of_frames_becomes_a_rate_of_packets(system: str, text: str) -> None:
     found = translate(text, system, Assumed(packet=PACKET))
     assert float(found.port.ip_rate) == pytest.approx(1e7 * PACKET / FRAME)
-    assert "the rate counts 14 bytes of framing a packet" in found.how
+    assert "the rate counts 14 bytes of framing per packet" in found.how
     table = tomllib.loads(link_table(found.port))["link"]
     assert table["rate_layer"] == "l3"
     assert table["rate"] == "9907.529kbps"
@@ -98,7 +98,7 @@ def test_a_limit_in_bytes_keeps_its_time() -> None:
     found = translate(TBF, "linux", Assumed())
     assert found.seconds == pytest.approx(0.4 + 4096 * 8 / 1e7, rel=1e-5)
     assert found.bytes == round((500_000 + 4096) * PACKET / FRAME)
-    assert any(each.startswith("limits in bytes count 14 bytes of framing a packet, too") for each in found.how)
+    assert any(each.startswith("limits in bytes count 14 bytes of framing per packet, too") for each in found.how)
 
 
 def test_thresholds_in_bytes_count_frames_too() -> None:
@@ -118,7 +118,7 @@ def test_a_size_table_that_takes_the_header_off_leaves_the_figures_alone() -> No
 def test_without_a_shaper_the_rate_is_that_of_the_link() -> None:
     found = translate("bfifo limit 200kb", "linux", Assumed(10**8))
     assert found.seconds == 204_800 * 8 / 1e8
-    assert "bytes include 14 bytes of framing a packet" in found.how
+    assert "bytes include 14 bytes of framing per packet" in found.how
 
 
 @pytest.mark.parametrize("overhead", [-1514, -2000])
@@ -227,7 +227,7 @@ def test_the_table_says_whether_the_discipline_marks() -> None:
     """RFC 3168 marks packets that senders declare ECN-capable; in a scenario that is a key of [[flows]]."""
     text = FQ_CODEL.format("32Mb")
     assert "# ecn of fq_codel: on; it marks packets of [[flows]] with ecn = true" in table_of(text)
-    assert "# ecn of fq_codel: off; leave ecn = true out of [[flows]]" in table_of(text.replace(" ecn ", " noecn "))
+    assert "# ecn of fq_codel: off; omit ecn = true in [[flows]]" in table_of(text.replace(" ecn ", " noecn "))
     assert "ecn of" not in table_of("pfifo limit 100")
     shown = forebay("translate", text, "--for", "linux")
     assert "\n# ecn of fq_codel: on" in shown.out

@@ -123,10 +123,10 @@ def test_bad_files_are_one_line(table: str | bytes, told: str, tmp_path: Path) -
     [
         ('{ file = "none.csv" }', "changing.toml:4: link.rate.file: "),
         ('{ file = "." }', "a directory"),
-        ('{ file = "trace.csv", steps = [] }', "found `steps` beside it; allowed: repeat"),
+        ('{ file = "trace.csv", steps = [] }', "cannot be combined with `steps`; allowed with it: repeat"),
         ("{ file = 7 }", "rate"),
         ('{ file = "trace.csv", repeat = "1s" }', "a time later than the last step"),
-        ('{ file = "/dev/zero" }', "no regular file"),
+        ('{ file = "/dev/zero" }', "not a regular file"),
     ],
 )
 def test_bad_names_are_one_line(rate: str, told: str, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_bad_traces_are_one_line(trace: str | bytes, told: str, tmp_path: Path) 
 
 def test_a_trace_has_nothing_else_beside_it(tmp_path: Path) -> None:
     for rate, told in [
-        ('{ mahimahi = "trace.csv", repeat = "3s" }', "found `repeat` beside it; allowed: as"),
+        ('{ mahimahi = "trace.csv", repeat = "3s" }', "cannot be combined with `repeat`; allowed with it: as"),
         ('{ mahimahi = "other.up" }', "other.up"),
         ('{ mahimahi = "trace.csv", as = "fast" }', "unknown as `fast`"),
     ]:

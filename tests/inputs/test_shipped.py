@@ -132,10 +132,10 @@ def test_a_copy_goes_to_standard_output() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--from", "leo", "--rate", "3Mbps"], "--rate: found it beside --from"),
-        (["--from", "leo", "--queue", "droptail"], "--queue: found it beside --from"),
-        (["--list", "--from", "leo"], "--from: found it beside --list"),
-        (["--list", "new.toml"], "FILE: found it beside --list"),
+        (["--from", "leo", "--rate", "3Mbps"], "--rate: cannot be combined with --from"),
+        (["--from", "leo", "--queue", "droptail"], "--queue: cannot be combined with --from"),
+        (["--list", "--from", "leo"], "--from: cannot be combined with --list"),
+        (["--list", "new.toml"], "FILE: cannot be combined with --list"),
         (["--from", "campus-uplnk"], "--from: unknown scenario `campus-uplnk`; did you mean `campus-uplink`"),
         (["leo.json", "--from", "leo"], "FILE: found `leo.json`"),
         (["--rate", "3Mbps"], "new: found no FILE; allowed: a FILE to write, --from NAME, or --list"),

@@ -187,7 +187,7 @@ print("sent")
     if "Operation not permitted" in found.stderr:
         pytest.skip("no raw sockets here")
     assert (found.returncode, found.stdout) == (0, "sent\n"), found.stderr
-    assert re.search(r"\d packets not carried: not whole, or no IPv4", found.stderr)
+    assert re.search(r"\d packets dropped, because they are incomplete or not IPv4", found.stderr)
 
 
 # From Python ------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_a_peer_that_does_not_listen_is_waited_for_as_long_as_asked(home: Path) 
         assert (done.exit_code, done.peer_listened) == (0, False)
         assert time.monotonic() - begin > wait
     found = emulated(home, "--peer", "sleep 50", "--wait", "1s", command=("true",))
-    assert "the peer listens nowhere after 1 s (--wait TIME); the command starts" in found.stderr
+    assert "the peer does not listen after 1 s (--wait TIME); the command starts" in found.stderr
 
 
 def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Path) -> None:
@@ -241,7 +241,7 @@ def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Pa
         (["--", "no-such-program"], "COMMAND: found `no-such-program`, and no such program"),
         (["--", ""], "COMMAND: found no program"),
         ([], "COMMAND: found none; allowed: -- COMMAND"),
-        (["--serve", "--", "true"], "--serve: found beside a COMMAND"),
+        (["--serve", "--", "true"], "--serve: cannot be combined with a COMMAND"),
         (["--as", "hom", "--", "true"], "--as: unknown group `hom`; did you mean `home`?"),
         (["--as", "calls", "--", "true"], "--as: found `calls`, which sends whatever is lost"),
         (["--with", "cals", "--", "true"], "--with: unknown group `cals`; did you mean `calls`?"),

@@ -223,16 +223,16 @@ def test_the_beginning_says_who_is_where() -> None:
     assert "sender 198.18.0.1 ($FOREBAY_PEER) → up → receiver 198.18.1.1 (the command)" in told(Side.RECEIVER)
     assert "sender 198.18.0.1 → up → receiver 198.18.1.1 → down → sender" in told(Side.SENDER, serve=True)
     assert "10 Mb/s link, droptail" in told(Side.SENDER)
-    assert "round trip 20ms, 30ms without queues" in told(Side.SENDER).replace(" ms", "ms")
+    assert "round-trip time 20ms, 30ms without queueing" in told(Side.SENDER).replace(" ms", "ms")
 
 
 def test_the_beginning_says_which_flows_run() -> None:
-    assert told(Side.SENDER).endswith("no flows of the scenario itself run (--with GROUP)")
+    assert told(Side.SENDER).endswith("no flows of the scenario run (--with GROUP starts them)")
     assert told(Side.SENDER, beside=("calls",)).endswith(
-        "calls of the scenario beside; home, watching not (--with GROUP)"
+        "flows of the scenario that also run: calls; flows that do not run: home, watching (--with GROUP starts them)"
     )
     assert told(Side.SENDER, beside=("calls", "home", "watching")).endswith(
-        "calls, watching, home of the scenario beside"
+        "flows of the scenario that also run: calls, watching, home"
     )
 
 

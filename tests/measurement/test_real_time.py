@@ -490,7 +490,7 @@ def test_a_search_that_a_run_not_believed_ends_goes_on_from_those_before(
         with pytest.raises(UntrustedError):
             recommend(Scenario.load(small), engine="fluid", resume=tmp_path)
     answer = recommend(Scenario.load(small), engine="fluid", resume=tmp_path, tell=told.append)
-    assert told == [f"resuming: {sum(calls)} replications done before"]
+    assert told == [f"resuming with {sum(calls)} replications of an earlier command"]
     assert answer.cost.resumed == sum(calls)
 
 

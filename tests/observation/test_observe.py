@@ -161,7 +161,7 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
     )
     both = forebay("observe", counters, "--ss", sockets)
     assert both.code == 2
-    assert "found sockets beside 1 other input; allowed: sockets alone" in both.err
+    assert "found sockets and 1 other input; allowed: only sockets" in both.err
     told = json.loads(forebay("observe", "--ss", sockets, "--json").out)
     (group,) = told["groups"]
     assert group["round_trips"]["each"][0]["value"] == pytest.approx(0.0252)
@@ -201,7 +201,7 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
         ((), "3 of 3 flows"),
         (("--port", "3"), "1 of 1 flows"),
         (("--port", "4"), "2 of 2 flows"),
-        (("--sampling", "100"), "one packet in 100 was seen"),
+        (("--sampling", "100"), "one packet in 100 was sampled"),
     ):
         done = forebay("observe", records, *options)
         assert done.code == 0, done.err

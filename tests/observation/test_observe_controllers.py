@@ -124,7 +124,7 @@ def test_who_falls_without_a_loss_is_bbr_unless_its_application_lets_it() -> Non
     for idle in ({"idle_share": 0.3}, {"pauses": 4}):
         found = family(flow(falls, 60.0, **idle))
         assert found.name == UNKNOWN
-        assert found.because == "it lost nothing"
+        assert found.because == "it lost no packet"
 
 
 def test_who_repairs_all_the_time_with_a_large_window_is_bbr() -> None:
@@ -270,7 +270,7 @@ def test_a_sawtooth_tells_its_family(name: str, growth: str, seed: int) -> None:
 
 def test_of_a_flow_that_lost_nothing_no_family_is_known() -> None:
     found = family(stream())
-    assert (found.name, found.because) == (UNKNOWN, "it lost nothing")
+    assert (found.name, found.because) == (UNKNOWN, "it lost no packet")
     assert not len(reduced_shares(stream()))
     assert family(stream(windows=None, losses_s=np.array([3.0]))).name == UNKNOWN
     assert family(stream(windows=None, behind_samples=0)).because == "only one direction of it was captured"
@@ -328,4 +328,4 @@ def test_who_is_limited_by_something_else_is_unknown(case: str, tmp_path: Path) 
     flows = observe_captures([tmp_path / "packets.pcapng"]).long_flows
     assert flows
     for each in flows:
-        assert (each.family.name, each.family.because) == (UNKNOWN, "it lost nothing")
+        assert (each.family.name, each.family.because) == (UNKNOWN, "it lost no packet")

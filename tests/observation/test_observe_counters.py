@@ -328,7 +328,7 @@ def test_ports_are_not_mixed(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("", "found an empty file"),
-        ("\n \n", "nothing but white space"),
+        ("\n \n", "only white space"),
         ("a,b\n1,2\n", r"line 1: found a header without a time and a counter"),
         ("Time,In,Out\n1,2,3\n", "line 1: found no column whose name tells a counter or a rate, but `In`, `Out`;"),
         ("time,bytes\n", "found no counter of a port"),

@@ -61,7 +61,7 @@ def test_the_scenario_is_of_the_busy_hour(polled: Path) -> None:
     assert day.mean.value == pytest.approx(RATES.mean())
     assert [each.value for each in day.quantiles] == pytest.approx([400e6, 400e6, 800e6, 800e6])
     assert 'poisson = { rate = "800Mbps" }' in scenario_text(finding)
-    assert "described is the busiest hour of the input: 2026-09-22 20:00 UTC to 2026-09-22 21:00 UTC" in finding.remarks
+    assert "the described part is the busiest hour of the input: 2026-09-22 20:00 UTC to 2026-09-22 21:00 UTC" in finding.remarks
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_no_window_is_one_line(text: str, polled: Path) -> None:
 def test_a_window_without_load_and_one_of_sockets_are_refused(polled: Path) -> None:
     with pytest.raises(InputError, match="found no load in it"):
         found(polled, "2020-01-01..2020-01-02")
-    assert "beside counters and flow records" in forebay("observe", "--ss", polled, "--window", "1h").err
+    assert "with counters and flow records" in forebay("observe", "--ss", polled, "--window", "1h").err
 
 
 def test_drops_have_their_time_their_load_and_their_share(polled: Path) -> None:
@@ -129,13 +129,14 @@ def test_the_page_and_the_terminal_show_the_day(polled: Path, tmp_path: Path) ->
     assert done.code == 0, done.err
     first = " ".join(done.out.split())
     assert first.startswith(
-        "1.00 Gb/s link, buffer not known Load 800 Mb/s (80 %) in the busiest hour of the input, 281"
+        "1.00 Gb/s link, buffer unknown Mean load in the busiest hour of the input: 800 Mb/s (80 %); in the whole "
+        "input: 281"
     )
-    assert "over the whole input Drops in 1 interval" in first
-    assert "Hours of the day (UTC): busiest 20:00 with 533 Mb/s (53.3 %)" in done.out
+    assert ") Drops in 1 interval" in first
+    assert "Load by hour of the day (UTC): highest at 20:00, 533 Mb/s (53.3 %)" in done.out
     assert "2026-09-22 20:55 UTC: 3,000 drops" in done.out
     text = page.read_text()
-    for words in ("Load over the day", "The hours of the day", "hour of the day (UTC)", "Intervals with drops"):
+    for words in ("Load over the day", "Load by hour of the day", "hour of the day (UTC)", "Intervals with drops"):
         assert words in text
 
 
@@ -190,7 +191,7 @@ def test_an_answer_to_what_is_assumed_lists_it_and_has_no_confidence(polled: Pat
     assert forebay("observe", polled, "--out", out).code == 0
     scenario = Scenario.load(out, ["run.measure=0.2s", "run.warmup=0.05s", "link.buffer=100p"])
     assert len(scenario.assumed) == 2
-    assert scenario.assumed[0].startswith("packets come at random within 5 min")
+    assert scenario.assumed[0].startswith("packets have random times within 5 min")
     assert "had drops: the true buffer is larger" in scenario.assumed[1]
     answer = recommend(scenario, quick=True)
     assert answer.confidence is None
@@ -199,8 +200,8 @@ def test_an_answer_to_what_is_assumed_lists_it_and_has_no_confidence(polled: Pat
         f"the scenario assumes that {each}" for each in scenario.assumed
     ]
     done = forebay("recommend", out, "--quick", "--set", "run.measure=0.2s", "--set", "run.warmup=0.05s")
-    assert "no confidence: the scenario rests on what was not measured" in " ".join(done.out.split())
-    assert "warning: the scenario assumes that packets come at random within 5 min" in " ".join(done.out.split())
+    assert "no confidence: the scenario has assumed values" in " ".join(done.out.split())
+    assert "warning: the scenario assumes that packets have random times within 5 min" in " ".join(done.out.split())
 
 
 def test_a_scenario_without_assumptions_keeps_its_confidence() -> None:

@@ -124,7 +124,7 @@ def test_gathered_segments_are_no_queue_s_packets(tmp_path: Path) -> None:
     captured = read_captures([sender, capture(tmp_path / "receiver.pcap", cut)])
     limit = interpret(seen_of(captured)).queue.limit
     assert isinstance(limit, Unknown)
-    assert "gathered" in limit.because
+    assert "offload merged" in limit.because
     assert any("packets of up to 15 kB carry" in each for each in capture_remarks(captured))
     assert all(each.front is None for each in seen_of(captured).streams)
     # The load of the link comes from the side with whole packets.
@@ -174,7 +174,7 @@ def test_a_ceiling_that_nothing_waits_at_is_no_link_s(before: int, tmp_path: Pat
     assert isinstance(ceiling, Estimate)
     assert ceiling.source == CEILING
     assert isinstance(found.rate, Unknown)
-    because = "of which some may be lost" if found.place is Place.BEFORE else "without a loss or a wait"
+    because = "the queue may have dropped a part" if found.place is Place.BEFORE else "without loss or queueing"
     assert because in found.rate.because
 
 
@@ -319,6 +319,6 @@ def test_what_a_link_carries_at_least_is_no_burst_of_a_moment() -> None:
     )
     finding = dataclasses.replace(finding, link=link, load=dataclasses.replace(finding.load, scales=bursts))
     [steady] = [scale.most for scale in bursts if scale.scale_s == 0.1]
-    assert answer(finding)[0].startswith(f"A link of unknown rate, {bandwidth(steady)} or more")
+    assert answer(finding)[0].startswith(f"Link of unknown rate (at least {bandwidth(steady)})")
     before = dataclasses.replace(finding, link=dataclasses.replace(link, at_least_bps=31.4e6))
-    assert answer(before)[0].startswith("A link of unknown rate, 31.4 Mb/s or more")
+    assert answer(before)[0].startswith("Link of unknown rate (at least 31.4 Mb/s)")

@@ -128,7 +128,7 @@ def test_windows_of_a_few_ticks_are_left_out() -> None:
     assert [each.scale_s for each in load_of(bins, 0.001, rate=Unknown("r", "b", "c"), source="").scales][:1] == [0.001]
     coarse = load_of(bins, 0.001, rate=Unknown("r", "b", "c"), source="", tick_s=0.001)
     assert 0.001 not in [each.scale_s for each in coarse.scales]
-    assert any("no times apart below 1.00 ms" in each for each in coarse.left_out)
+    assert any("a resolution of 1.00 ms" in each for each in coarse.left_out)
 
 
 @pytest.mark.parametrize("packets", [6, 40, 3000])

@@ -293,4 +293,4 @@ def test_without_a_rate_only_flows_tell_the_regime() -> None:
     load = load_of(bins_of(0.5), 0.001, rate=NO_RATE, source="")
     assert regime_of(load, limited=UNKNOWN, unyielding=UNKNOWN).name == "unknown"
     assert regime_of(load, limited=count(3, 2, 4), unyielding=UNKNOWN).name == "elastic"
-    assert "reaches down to none" in regime_of(load, limited=count(1, 0, 4), unyielding=UNKNOWN).reason
+    assert "that reaches zero" in regime_of(load, limited=count(1, 0, 4), unyielding=UNKNOWN).reason

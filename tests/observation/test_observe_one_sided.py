@@ -35,7 +35,7 @@ def test_a_capture_before_the_queue_says_no_rate_and_recommend_names_the_key(bef
     out = tmp_path / "link.toml"
     done = forebay("observe", before, "--out", out)
     assert done.code == 0, done.err
-    assert done.out.startswith("A link of unknown rate, ")
+    assert done.out.startswith("Link of unknown rate (at least ")
     tables = tomllib.loads(out.read_text())
     assert not {"rate", "buffer"} & set(tables["link"])
     assert "unknown rate" in tables["title"]
@@ -141,7 +141,7 @@ def test_time_without_packets_costs_nothing_and_is_said(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     said, kilobytes = done.stdout.splitlines()
-    assert "nothing was captured for" in said
+    assert "the capture has a gap of" in said
     assert int(kilobytes) < 400_000
 
 

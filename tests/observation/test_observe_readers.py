@@ -129,7 +129,7 @@ def test_every_form_of_flows_tells_the_load_of_the_busier_direction(name: str, t
     assert found.estimates["packet_size"].value == pytest.approx(100_000 / 75)
     assert found.estimates["tcp_share"].value == 1
     if name != "flow records in a table":
-        assert any("taken is the one towards those who begin connections" in each for each in found.remarks)
+        assert any("the described direction is from servers to clients" in each for each in found.remarks)
         other = read_records([path], output=1)
         assert other.estimates["load"].value == pytest.approx(8_000, rel=0.05)
 

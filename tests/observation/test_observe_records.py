@@ -92,7 +92,7 @@ def test_compressed_files_say_the_same(packer: str, tmp_path: Path) -> None:
     found = read_records([written(tmp_path, packed, "flows.csv.x")])
     assert found.count == len(FEW)
     assert found.estimates == read_records([written(tmp_path, text)]).estimates
-    with pytest.raises(InputError, match=r"flows\.cut.* found what cannot be read .*; allowed: a whole file"):
+    with pytest.raises(InputError, match=r"flows\.cut.* found unreadable data .*; allowed: a whole file"):
         read_records([written(tmp_path, packed[: len(packed) - 20], "flows.cut")])
 
 
@@ -283,7 +283,7 @@ def test_times_that_cannot_be_are_left_out(tmp_path: Path) -> None:
     found = read_records([written(tmp_path, b"".join(packets))])
     assert found.count == len(FEW)
     assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
-    assert any(each.startswith("3 exported records with times") for each in found.remarks)
+    assert any(each.startswith("3 exported records have impossible times") for each in found.remarks)
     # A record of centuries takes no more room than others.
     wide = read_records([written(tmp_path, f"start,end,bytes\n1,1e10,7\n{BEGIN},{BEGIN + 1},5\n")])
     assert wide.load.values.size < 2**20
@@ -443,7 +443,7 @@ OLD = made.nfdump_old(FEW).split("\n")
         ('{"a":' * 5000 + "1" + "}" * 5000, "found no JSON"),
         ('{"ts": 1, "te": 2, "bytes": ' + "9" * 5000 + "}", "found no JSON|found"),
         (b"\xff\xfet\x00s\x00", "found UTF-16"),
-        (b"\x1f\x8b\x08\x00garbage", "found what cannot be read"),
+        (b"\x1f\x8b\x08\x00garbage", "found unreadable data"),
         (struct.pack(">HHIII", 10, 20, 0, 0, 0) + bytes(4), "found no export packet"),
         (b"".join(made.v5(FEW)) + b"\x00\x08" * 50, r"byte \d+: found a packet of version 8; allowed: 5, 9 or 10"),
         ("ts,te,ibyt\n" + "1" * 2**21, r"line 2: found a line of more than 1048576 bytes"),

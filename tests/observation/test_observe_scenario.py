@@ -109,16 +109,16 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
     _, short, paced, _ = tables["flows"]
     assert (short["cca"], paced["cca"]) == ("cubic", "cubic")
     assert "# assumed: the default of Linux, Windows and macOS" in text
-    assert "# assumed: the likeliest of them" in text
+    assert "# assumed: the most likely one" in text
     assert {unknown.what for unknown in finding.unidentified} == {
         "the buffer's size",
         "what happens beyond the capture",
         "their congestion control",
         "losses of calls",
         # On for seconds and off for seconds, of twenty in all.
-        "memory of the load",
+        "Hurst exponent of the load",
     }
-    assert "# buffer: not known, because the capture has one side of the queue only. Both sides of the queue." in text
+    assert "# buffer: unknown, because the capture has one side of the queue only. Both sides of the queue." in text
     assert "buffer" not in tables["link"]
     assert set(tables["observed"]["bounds"]) == {"link.buffer"}
     comments = [line for line in text.splitlines() if "#" in line]
@@ -126,7 +126,7 @@ def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
         # An unknown quantity with a place in the file is named there, and nowhere else.
         assert sum(unknown.because in comment for comment in comments) == 1
     assert "none is likely enough (cubic 41 %, bbr 39 %, newreno 20 %)" in text
-    of = "the congestion controller of"
+    of = "the congestion control of"
     assert {each.partition(":")[0] for each in assumptions(finding)} == {
         f"{of} short-transfers",
         f"{of} written-at-a-steady-pace",
@@ -164,7 +164,7 @@ def test_a_controller_that_evidence_does_not_single_out_is_assumed(
     [long, *_] = finding.groups
     long = dataclasses.replace(long, controller={"cubic": likely, "newreno": 1.0 - likely})
     told = tomllib.loads(scenario_text(dataclasses.replace(finding, groups=(long,)))).get("assumed", [])
-    assert any("congestion controller" in each for each in told) is not named
+    assert any("congestion control" in each for each in told) is not named
 
 
 def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding) -> None:
@@ -191,7 +191,9 @@ def test_a_finding_without_flows_is_traffic_as_a_whole(finding: Finding) -> None
 def test_an_unknown_rate_is_a_comment_with_its_bound_and_how_to_find_it(finding: Finding) -> None:
     unknown = Unknown("the link's rate", "it was never busy", "give it with --rate, or read ifHighSpeed", 9.976e6)
     text = scenario_text(dataclasses.replace(finding, link=dataclasses.replace(finding.link, rate=unknown)))
-    known = "# rate: at least 9.97 Mb/s. No value is known, because it was never busy. Give it with --rate, or read if"
+    known = (
+        "# rate: at least 9.97 Mb/s. The value is unknown, because it was never busy. Give it with --rate, or read if"
+    )
     assert text.count("it was never busy") == text.count(known) == 1
     tables = tomllib.loads(text)
     assert "rate" not in tables["link"]
@@ -210,7 +212,7 @@ def test_unknown_round_trips_are_a_comment_with_their_bound(finding: Finding) ->
     text = scenario_text(dataclasses.replace(finding, groups=(group,)))
     [flows] = tomllib.loads(text)["flows"]
     assert "rtt" not in flows
-    assert "# rtt: at most 40.1 ms. No value is known, because it waited. Ping." in text
+    assert "# rtt: at most 40.1 ms. The value is unknown, because it waited. Ping." in text
     [rtt] = [bound for bound in bounds_of(text) if bound.key.endswith("rtt")]
     assert (rtt.at_least, rtt.at_most) == (None, "40.1ms")
     with pytest.raises(InputError, match=rf"{rtt.key}: found no value, and was observed to be at most 40.1ms"):

@@ -112,5 +112,5 @@ def test_a_flow_that_loses_packets_of_unknown_cause_is_a_long_flow_of_doubtful_l
     [group] = found.groups
     assert isinstance(group.workload, Persistent)
     [said] = found.assumed
-    assert "always has something to send: nothing tells what limits it" in said
+    assert "always has data to send, but its limit is unknown" in said
     assert tomllib.loads(scenario_text(found))["assumed"][0] == said

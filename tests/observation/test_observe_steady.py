@@ -112,7 +112,7 @@ def test_a_doubtful_limit_is_assumed_and_takes_the_confidence_from_an_answer(tmp
     file = captured(Span("10Mbps", "0.5BDP", flows, 20), "behind", tmp_path)
     found = observe([file])
     [said] = found.assumed
-    assert "kept to one rate in" in said
+    assert "its rate was constant in" in said
     assert "its application may limit it" in said
     text = scenario_text(found)
     assert tomllib.loads(text)["assumed"][0] == said

@@ -161,7 +161,7 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
     assert not conflict.feasible
     (nothing,) = conflict.configurations
     assert nothing.lines == ()
-    assert nothing.notes == ("nothing to type: no buffer meets every goal",)
+    assert nothing.notes == ("no configuration, because no buffer is recommended",)
     assert conflict.to_dict()["configuration"]["lines"] == []
 
 

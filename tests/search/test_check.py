@@ -492,7 +492,7 @@ def test_an_interrupted_check_goes_on_with_the_same_report(tmp_path: Path) -> No
     stopped(tmp_path, after=12)
     said: list[str] = []
     again = check(Scenario.parse(SMALL), resume=tmp_path, tell=said.append)
-    assert said == ["resuming: 12 replications done before"]
+    assert said == ["resuming with 12 replications of an earlier command"]
     assert again.cost.resumed == 12
     assert without_costs(again.to_dict()) == without_costs(whole.to_dict())
     assert list(tmp_path.iterdir()) == [], "the report is there"

@@ -250,7 +250,7 @@ def test_the_table_of_choices_has_every_metric_at_any_width(answer: Recommendati
     shown = console.export_text()
     table = shown[shown.index("flows.bulk.cca   packets") :]
     table = table[: table.index("\nrule ")]
-    for heading in ("util.", "loss", "p99 delay", "goodput", "goals met", "dominated", "beside the best"):
+    for heading in ("util.", "loss", "p99 delay", "goodput", "goals met", "dominated", "compared with the best"):
         assert heading in table
     assert table.count("newreno") >= 1
 
@@ -279,11 +279,11 @@ def test_without_any_answer_the_nearest_miss_is_told(tmp_path: Path) -> None:
     told = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=99.99%", "--goal", "queue_delay_p99<=5ms",
                    "--out", tmp_path, "--report", tmp_path / "page.html")  # fmt: skip
     assert told.code == 1
-    table = told.out[told.out.index("beside the best") :].partition("With the configured buffer")[0]
+    table = told.out[told.out.index("compared with the best") :].partition("With the configured buffer")[0]
     assert table.count("misses") == 3
-    assert table.count("nearest miss") == 1
+    assert table.count("closest") == 1
     assert "No buffer" in told.out
-    assert "The answer with each choice" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Results of each alternative" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_command_line_shows_the_best_first(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_the_command_line_shows_the_best_first(tmp_path: Path) -> None:
     lines = told.out.splitlines()
     first = next(index for index, line in enumerate(lines) if line.startswith("flows.bulk.cca"))
     table = lines[first + 2 : first + 5]
-    assert "the best" in table[0] or "not told apart" in table[0]
+    assert "the best" in table[0] or "no clear difference" in table[0]
     assert {line.split()[0] for line in table} == {"newreno", "cubic", "vegas"}
     assert f"with flows.bulk.cca = {table[0].split()[0]}" in told.out
 

@@ -302,7 +302,7 @@ def test_the_json_has_every_class_and_goal(file: Path) -> None:
     assert [each["key"] for each in told["classes"]] == list(CLASS_KEYS)
     assert set(told["goals"]) == {"utilization", "calls.loss_rate"}
     assert told["recommendation"]["packets"] == sum(each["buffer"]["packets"] for each in told["classes"])
-    assert any("a quick look" in warning for warning in told["warnings"])
+    assert any("a quick search" in warning for warning in told["warnings"])
 
 
 @pytest.mark.long
@@ -312,7 +312,7 @@ def test_the_exit_code_is_the_verdict(file: Path) -> None:
     assert found.code == {"impossible": 1, "undecided": 3}[json.loads(found.out)["verdict"]]
     found = forebay("recommend", file, "--classes", "--fresh", "--goal", "queue_delay_max<=0.01ms")
     assert found.code == 1
-    assert "No class buffers meet every goal." in found.out
+    assert "No combination of class buffers meets every goal." in found.out
     assert "We recommend" not in found.out
 
 
@@ -335,7 +335,7 @@ def test_the_exit_code_is_the_verdict(file: Path) -> None:
 def test_options_of_one_buffer_are_refused(file: Path, options: tuple[str, ...]) -> None:
     found = forebay("recommend", file, "--classes", *options)
     assert found.code == 2
-    assert found.err.strip() == f"forebay: {options[0]}: found it beside --classes; allowed: one of both"
+    assert found.err.strip() == f"forebay: {options[0]}: cannot be combined with --classes; use one of them"
 
 
 def test_a_link_without_classes_is_refused(tmp_path: Path) -> None:

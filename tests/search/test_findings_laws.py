@@ -199,15 +199,15 @@ def kinds(known: Evidence) -> list[Kind]:
 def test_replications_that_repeat_each_other_are_told() -> None:
     for count, different, words in (
         (8, 1, "all 8 replications at 9 packets are identical to the last bit"),
-        (8, 4, "of the 8 replications at 9 packets only 4 differ: they are too few for a confidence"),
-        (8, 5, "of the 8 replications at 9 packets only 5 differ: they count as 5 observations"),
+        (8, 4, "only 4 of the 8 replications at 9 packets differ. They are too few for a confidence"),
+        (8, 5, "only 5 of the 8 replications at 9 packets differ. They count as 5 observations"),
     ):
         fresh = [good(number % different) for number in range(count)]
         (warning,) = warnings(finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh)))
         assert warning.kind is Kind.IDENTICAL
         assert words in warning
         assert warning.values == {"replications": count, "different": different}
-        assert warning.endswith("repeat with `--jitter`, which makes round trips and starts random")
+        assert warning.endswith("Use `--jitter`, which makes round trips and starts random")
     fresh = [good(number) for number in range(8)]
     assert warnings(finished({9: fresh}, Outcome(buffer=9, confirmation=fresh))) == ()
     assert warnings(finished({}, Outcome())) == ()
@@ -217,13 +217,13 @@ def test_replications_that_repeat_each_other_are_told() -> None:
     assert warning.values == {"replications": 1, "different": 1}
     random = jittered(SCENARIO)[0]
     (warning,) = warnings(finished({9: [good()] * 8}, Outcome(compromise=9), scenario=random))
-    assert warning.endswith("give the traffic something random, such as a law for `start`, `rtt` or sizes")
+    assert warning.endswith("Make the traffic random, such as with a distribution for `start`, `rtt` or sizes")
 
 
 def test_flows_in_step_are_told_and_what_helps_is_told_once() -> None:
     text = SMALL.partition('[[flows]]\nname     = "background"')[0] + "[run]" + SMALL.partition("[run]")[2]
     step = Scenario.parse(text).changed("flows.bulk.count=3")
-    cure = "; repeat with `--jitter`, which makes round trips and starts random"
+    cure = ". Use `--jitter`, which makes round trips and starts random"
     for fresh, kinds in (
         ([good()] * 8, [Kind.IDENTICAL, Kind.LOCK_STEP]),
         ([good(number) for number in range(8)], [Kind.LOCK_STEP]),
@@ -234,7 +234,7 @@ def test_flows_in_step_are_told_and_what_helps_is_told_once() -> None:
         assert [warning.kind for warning in told] == kinds
         assert [cure in warning for warning in told] == [False] * (len(kinds) - 1) + [True]
         assert (told[-1].subject, told[-1].values) == ("bulk", {"flows": 3})
-        assert told[-1].startswith("3 flows move in step")
+        assert told[-1].startswith("3 flows are synchronized")
         assert told[-1].endswith(f"carries no confidence{cure}")
         assert told[0].startswith("all 8 replications at 9 packets are identical") or len(kinds) == 1
     apart = step.changed('flows.bulk.rtt={ uniform = ["20ms", "40ms"] }')
@@ -259,10 +259,10 @@ def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
     kept, first, second, below = warnings(finished(seen, outcome))
     assert kept is other
     assert (first.subject, first.values) == ("a", {"missed_at": 20})
-    assert first == "`a` is missed again above the answer, at 20, 22 packets"
+    assert first == "`a` is also missed above the answer, at 20, 22 packets"
     assert (second.subject, second.values) == ("b", {"missed_at": 21})
     assert (below.kind, below.values) == (Kind.MET_BELOW, {"met_at": 7, "missed_at": 8})
-    assert below == "2, 3, 7 packets would meet every goal, too, but 8 packets would not"
+    assert below == "2, 3, 7 packets would also meet every goal, but 8 packets would not"
 
 
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 12])

@@ -353,7 +353,7 @@ def test_what_was_not_simulated_is_not_spoken_of() -> None:
     )
     off = RuleVerdict(True, 1.0, simulated=True, miss=Miss("x", 3.0, "points"), times=2.0)
     assert off.miss is not None
-    assert off.found == f"{off.miss.subject} 3 points off"
+    assert off.found == f"misses {off.miss.subject} by 3 points"
     told = off.to_dict()
     assert told["words"] == f"applies, {off.found}"
     assert (told["applies"], told["share"], told["simulated"], told["times"]) == (True, 1.0, True, 2.0)

@@ -142,11 +142,13 @@ def test_the_command_line_and_the_page_say_so(tmp_path: Path) -> None:
     page = tmp_path / "step.html"
     told = forebay("recommend", path, "--no-picture", "--report", page)
     assert told.code == 0, told.err
-    assert "no confidence: the replications are identical and the flows move in step" in " ".join(told.out.split())
+    assert "no confidence: the replications are identical and the flows have identical timing" in " ".join(
+        told.out.split()
+    )
     assert "confidence >" not in told.out
-    assert "repeat with `--jitter`" in told.out
+    assert "Use `--jitter`" in told.out
     text = page.read_text(encoding="utf-8")
-    assert "no confidence: the replications are identical and the flows move in step" in " ".join(text.split())
+    assert "no confidence: the replications are identical and the flows have identical timing" in " ".join(text.split())
     assert "% confidence" not in text
     varied = ("--set", "flows.bulk.processing=packet")
     cured = forebay("recommend", path, "--no-picture", "--report", page, "--jitter", *varied)

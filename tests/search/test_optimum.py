@@ -184,10 +184,10 @@ def test_where_nothing_meets_the_goals_nothing_is_best() -> None:
         ({"maximize": "bulk.delay"}, "maximize: unknown metric `delay`; "),
         ({"maximize": "blk.goodput"}, "maximize: unknown group `blk`; did you mean `bulk`?"),
         ({"minimize": "bulk.completion_time_p99"}, "minimize: found `bulk.completion_time_p99`, which is not measured"),
-        ({"minimize": "loss_rate", "maximize": "goodput"}, "maximize: found `goodput` beside --minimize `loss_rate`"),
-        ({"minimize": "loss_rate", "fraction": 0.9}, "fraction: found it beside --minimize or --maximize"),
-        ({"minimize": "loss_rate", "sensitivity": True}, "sensitivity: found it beside"),
-        ({"minimize": "loss_rate", "largest": True}, "largest: found it beside"),
+        ({"minimize": "loss_rate", "maximize": "goodput"}, "maximize: cannot be combined with --minimize `loss_rate`"),
+        ({"minimize": "loss_rate", "fraction": 0.9}, "fraction: cannot be combined with --minimize or --maximize"),
+        ({"minimize": "loss_rate", "sensitivity": True}, "sensitivity: cannot be combined with"),
+        ({"minimize": "loss_rate", "largest": True}, "largest: cannot be combined with"),
     ],
 )
 def test_what_cannot_be_best_is_refused_before_anything_runs(asked: dict[str, object], told: str) -> None:

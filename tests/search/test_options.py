@@ -69,7 +69,7 @@ def test_a_key_is_told_from_choices() -> None:
     both = Sizing(("flows.*.cca=cubic,bbr", "link.rate=1Mbps..2Mbps"), minimize="loss_rate")
     assert both.key == "link.rate=1Mbps..2Mbps"
     assert [each.key for each in both.choices] == ["flows.*.cca"]
-    with pytest.raises(InputError, match="beside --minimize"):
+    with pytest.raises(InputError, match="combined with --minimize"):
         both.refuse_beside(sensitivity=False, largest=True)
     Sizing().refuse_beside(largest=True)
 

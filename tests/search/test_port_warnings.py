@@ -107,9 +107,9 @@ def test_a_buffer_that_lowers_the_loss_but_misses_a_goal_is_named_as_such() -> N
 
 def test_a_larger_buffer_that_loses_as_much_does_not_help() -> None:
     curve = {30: (0.12, 1e-3, 240e6, 700e6), 332: (0.11, 4e-3, 240e6, 700e6)}
-    assert "A larger buffer does not help: 11 % are lost at 332 packets, too." in warned(curve, 30)["high_loss"]
+    assert "A larger buffer does not help: the loss is 11 % at 332 packets." in warned(curve, 30)["high_loss"]
     part = {**curve, 500: (0.04, 4e-3, 240e6, 700e6)}
-    assert "A larger buffer helps in part: 4 % at 500 packets" in warned(part, 30)["high_loss"]
+    assert "A larger buffer helps partly: 4 % at 500 packets" in warned(part, 30)["high_loss"]
     assert "A larger buffer was not measured." in warned({30: curve[30]}, 30)["high_loss"]
 
 
@@ -146,10 +146,10 @@ def test_a_starved_group_of_persistent_flows_is_named() -> None:
     text = found["starved_group few"]
     assert "Group `few` gets 20.0 Mb/s at 30 packets" in text
     assert "share of 250 Mb/s" in text
-    assert "A larger buffer helps: it gets 100 Mb/s at 300 packets, and all goals are met there." in text
+    assert "A larger buffer helps: the group gets 100 Mb/s at 300 packets, and all goals are met there." in text
     same = {**curve, 300: (0.0, 4e-3, 21e6, 900e6)}
     assert (
-        "A larger buffer does not help: it gets at most 21.0 Mb/s, at 300 packets."
+        "A larger buffer does not help: the group gets at most 21.0 Mb/s, at 300 packets."
         in warned(same, 30)["starved_group few"]
     )
 

@@ -363,14 +363,14 @@ def test_a_quick_answer_says_that_it_is_one(small: Path) -> None:
     found, whole = asked(small, "--quick"), asked(small)
     assert found["cost"]["replications"] < whole["cost"]["replications"] + 10
     assert found["feasible_from"]["confidence"] == LOWER_END
-    assert any("a quick look" in warning and "without --quick" in warning for warning in found["warnings"])
+    assert any("a quick search" in warning and "without --quick" in warning for warning in found["warnings"])
     low, high = (found["feasible_from"][end]["packets"] for end in ("low", "high"))
     assert low <= whole["feasible_from"]["high"]["packets"]
     assert high >= whole["feasible_from"]["low"]["packets"]
     text = forebay("recommend", small, "--no-picture", "--quick").out
     assert "probably meet all goals (" in " ".join(text.split())
     assert found["confidence"] <= found["runs"] / (found["runs"] + 1)
-    assert "run without --quick to confirm" in " ".join(text.split())
+    assert "run it without --quick to confirm" in " ".join(text.split())
 
 
 def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,9 +391,9 @@ def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: py
             "forebay: --within: found `0s`; allowed: a time above 0 s, up to 30 days, as in 30s or 2min",
         ),
         (["--within", "soon"], "forebay: --within: found `soon`; allowed: a time above 0 s"),
-        (["--quick", "--within", "3s"], "forebay: --within: found it beside `quick`; allowed: one of them"),
-        (["--quick", "--fraction", "90%"], "forebay: --fraction: found it beside `quick`; allowed: one of them"),
-        (["--within", "3s", "--replications", "4"], "forebay: --replications: found it beside `within`; allowed"),
+        (["--quick", "--within", "3s"], "forebay: --within: cannot be combined with `quick`; use one of them"),
+        (["--quick", "--fraction", "90%"], "forebay: --fraction: cannot be combined with `quick`; use one of them"),
+        (["--within", "3s", "--replications", "4"], "forebay: --replications: cannot be combined with `within`; use"),
     ],
 )
 def test_what_cannot_be_waited_for_is_refused(

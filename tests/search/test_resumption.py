@@ -82,11 +82,11 @@ def test_an_interrupted_search_goes_on_and_answers_the_same(
     done, said = interrupted(longer, tmp_path, how, after=8)
     assert done >= 8
     if how is signal.SIGINT:
-        assert said == "forebay: interrupted; the same command goes on from here\n"
+        assert said == "forebay: interrupted; the same command continues from here\n"
     process = start(longer, tmp_path)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0
-    assert err == f"forebay: resuming: {done} replications done before\n"
+    assert err == f"forebay: resuming with {done} replications of an earlier command\n"
     assert without_cost(out) == without_cost(whole)
     assert out.partition('"cost"')[0] == whole.partition('"cost"')[0], "to the byte"
     cost, all_of_them = json.loads(out)["cost"], json.loads(whole)["cost"]
@@ -222,7 +222,7 @@ def test_what_was_cut_off_is_not_glued_to_what_follows(tmp_path: Path) -> None:
     stopped(tmp_path, after=15)
     said: list[str] = []
     assert search(tmp_path, said).cost.resumed == 15
-    assert said == ["resuming: 15 replications done before"]
+    assert said == ["resuming with 15 replications of an earlier command"]
 
 
 def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     wrong.close()
     said: list[str] = []
     answer = search(tmp_path, said)
-    assert said == ["resuming: 1 replication done before"]
+    assert said == ["resuming with 1 replication of an earlier command"]
     assert answer.cost.resumed == 0
     assert without_cost(answer.to_json()) == without_cost(recommend(scenario).to_json())
 

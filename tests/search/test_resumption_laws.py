@@ -86,8 +86,8 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
     text = b"not json"
     wrong = b"%08x %s\n" % (zlib.crc32(text), text)
     for spoiled, count, damaged, said in (
-        ([header, *lines], 3, 0, ["resuming: 3 replications done before"]),
-        ([header, lines[0]], 1, 0, ["resuming: 1 replication done before"]),
+        ([header, *lines], 3, 0, ["resuming with 3 replications of an earlier command"]),
+        ([header, lines[0]], 1, 0, ["resuming with 1 replication of an earlier command"]),
         ([header, lines[0], b"#" + lines[1][1:], lines[2]], 2, 1, ["ignored 1 line of", "resuming: 2 replications"]),
         ([header, unknown, deep, wrong], 0, 3, ["ignored 3 lines of"]),
         ([lines[0], header], 0, 2, ["ignored 2 lines of"]),

@@ -76,13 +76,13 @@ def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_was_asked_for() ->
 @pytest.mark.parametrize(
     ("judgment", "words"),
     [
-        (RuleVerdict(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, utilization 30 points off"),
+        (RuleVerdict(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, misses utilization by 30 points"),
         (RuleVerdict(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
         (RuleVerdict(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
         (RuleVerdict(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
         (
             RuleVerdict(True, 0.6, True, Miss("utilization", 0.31, "points")),
-            "applies to 60 %, utilization 0.31 points off",
+            "applies to 60 %, misses utilization by 0.31 points",
         ),
         (RuleVerdict(True, 0.999, False), "applies to over 99 %"),
         (RuleVerdict(True, 1.0), "applies"),
@@ -101,7 +101,7 @@ def test_a_rule_applies_to_the_share_that_it_fits() -> None:
     assert (half.applies, half.share, half.why) == (False, 0.5, "reason 1")
     both = _rule(("partly", 0.8), ("no", None))
     assert (both.applies, both.share, both.why) == (False, 0.8, "reason 1; reason 0")
-    assert _rule(("yes", 1.0)).why == "everything that it assumes holds"
+    assert _rule(("yes", 1.0)).why == "all its assumptions hold"
     silent = _rule(("yes", 1.0), refusal="the delay allows no buffer")
     assert (silent.applies, silent.why) == (False, "the delay allows no buffer")
 

@@ -434,7 +434,7 @@ def test_a_refusal_says_what_its_attempt_needed() -> None:
             needed = 1 - 0.05 * attempt_share(attempt) / sum(count <= USUAL for count in FRESH)
             assert note.values["needed"] == pytest.approx(needed)
             assert note.values["confidence"] < needed
-            assert f"{100 * needed:.5g} % is needed" in note
+            assert f"instead of {100 * needed:.5g} %" in note
             noted += 1
     assert noted > 10
 

@@ -47,7 +47,7 @@ def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: in
         assert note.values["packets"] == link.fresh(search.plan)[number - 1]
         assert note.values["replications"] == test.fresh
         assert note.subject == ROOM.key
-        assert f"{100 * needed(number, confidence):.5g} % is needed" in note
+        assert f"instead of {100 * needed(number, confidence):.5g} %" in note
     assert [asked for _, asked in test.asked_to_confirm] == pytest.approx(
         [needed(number, confidence) for number in range(1, attempt + 1)]
     )

@@ -240,7 +240,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     ]
     told = forebay("recommend", small, "--set", "run.measure=4s", *options, "--out", tmp_path)
     assert told.code == 0, told.err
-    assert "Every goal is met at " in told.out
+    assert "All goals are met at " in told.out
     assert "Where link.buffer meets every goal" in told.out
     for ending in ("png", "svg", "json"):
         assert (tmp_path / f"small-map.{ending}").stat().st_size > 5_000
@@ -250,7 +250,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     assert json.loads(none.out)["stretches"][0]["low"] is None
     refused = forebay("recommend", small, *options, "--report", tmp_path / "page.html")
     assert refused.code == 2
-    assert refused.err.strip().startswith("forebay: --report: found it beside two --over")
+    assert refused.err.strip().startswith("forebay: --report: cannot be combined with two --over")
 
 
 def test_an_interrupted_map_goes_on(tmp_path: Path) -> None:

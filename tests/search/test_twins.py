@@ -150,7 +150,7 @@ def test_an_answer_that_phases_decide_states_no_confidence(file: Path) -> None:
     printed = forebay("recommend", file, "--no-picture", "--fresh", columns=80).out
     _, second, third = printed.splitlines()[:3]
     assert second.startswith("We recommend ")
-    assert third.startswith("warning: Simultaneous events decide this answer: with hosts that vary,")
+    assert third.startswith("warning: Simultaneous events decide this answer: with varying hosts,")
     assert "no confidence: simultaneous events" in printed
     assert printed.count("imultaneous events") == 2
     told = json.loads(answer.to_json())
@@ -262,7 +262,7 @@ def test_check_states_no_confidence_of_a_goal_that_phases_decide(file: Path) -> 
     assert found.to_dict()["buffers"][0]["twin"]["runs"] == buffer.runs
     printed = forebay("check", file, "--goal", "short.goodput>=17Mbps", "--fresh").out
     assert "warning: Simultaneous events decide this answer" in "\n".join(printed.splitlines()[:3])
-    assert "A verdict that simultaneous events decide has no confidence." in printed
+    assert "A verdict has no confidence if simultaneous events decide it." in printed
     usual = check(scenario.changed("flows.*.processing=packet"))
     assert usual.buffers[0].twin is None
     assert "twin" not in usual.to_dict()["buffers"][0]

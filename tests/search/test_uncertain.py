@@ -81,10 +81,13 @@ def test_a_share_of_the_draws(path: Path) -> None:
     assert answer.code == 0, answer.err
     bound = confidence(told["at_least"])
     assert f"({most.packets} packets of 1000 B" in answer.out
-    assert f"held in {told['held']} of {told['of']} fresh draws: in at least {bound} of all draws" in answer.out
+    assert (
+        f"{told['held']} of {told['of']} fresh replications meet all goals together. The true share is at least "
+        f"{bound}" in answer.out
+    )
     page = path.with_suffix(".html").read_text(encoding="utf-8")
-    assert f"held in {told['held']} of {told['of']} draws" in page
-    assert "All buffers see the same random traffic, replication by replication." in page
+    assert f"met in {told['held']} of {told['of']} runs" in page
+    assert "In each replication, all buffers get the same random traffic." in page
     assert "6 on average (Poisson)" in page
     assert "20 ms to 60 ms, the same for all" in page
 
@@ -111,7 +114,7 @@ def test_uncertain_numbers_can_be_varied(path: Path) -> None:
             "uncertain.toml:9: flows[0].count.uniform: found a list of 1; allowed",
         ),
         ("{ poisson = 6 }", '"some"', "uncertain.toml:9: flows[0].count: found `some`; allowed: a whole number from 1"),
-        ('{ common = { uniform = ["20ms", "60ms"] } }', '["20ms"]', "no list beside a count that is drawn"),
+        ('{ common = { uniform = ["20ms", "60ms"] } }', '["20ms"]', "no list if the count is random"),
         ('{ uniform = ["20ms", "60ms"] }', '{ uniform = ["60ms", "20ms"] }', "the smaller first"),
     ],
 )

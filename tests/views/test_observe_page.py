@@ -39,12 +39,12 @@ def page_of(finding: Finding) -> str:
 
 def test_the_first_three_lines_are_the_answer(finding: Finding) -> None:
     link, limited, regime = observation_words.answer(finding)
-    assert link == "98.7 Mb/s (98.4 to 99.0) link, droptail, buffer not known"
+    assert link == "98.7 Mb/s (98.4 to 99.0) link, droptail, buffer unknown"
     assert limited == (
-        "It limits 8 long flows (7 to 9) at a time, round trips 21.3 ms to 39.8 ms; "
-        "others: 3 limited by the application"
+        "The link limits 8 long flows (7 to 9) at a time, round trips 21.3 ms to 39.8 ms; "
+        "other long flows: 3 limited by the application"
     )
-    assert regime.startswith("Elastic: 8 long flows take what the rest leaves; ")
+    assert regime.startswith("Traffic regime elastic: 8 long flows fill the link; ")
     lines = text_of(finding, 200).splitlines()
     assert lines[:3] == [link, limited, regime]
 
@@ -55,7 +55,7 @@ def test_the_text_fits_the_terminal(finding: Finding, width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     told = " ".join(text.split())
     for unknown in finding.unidentified:
-        assert f"{unknown.what}, because {unknown.because}" in told
+        assert f"{unknown.what}: unknown, because {unknown.because}" in told
     for group in finding.groups:
         assert group.name.split()[0] in told
     assert "Segmentation offload" in told
@@ -66,12 +66,12 @@ def test_columns_leave_before_names_are_wrapped(finding: Finding) -> None:
     narrow, wide = text_of(finding, 80), text_of(finding, 200)
     assert "long flows, 20 to 40 ms" in narrow
     assert "9.10 Mb/s (8.80 to 9.40)" in narrow
-    assert "what they send" not in narrow
-    assert "what they send" in wide
-    assert "seen for" in wide
+    assert "workload" not in narrow
+    assert "workload" in wide
+    assert "duration" in wide
     between = text_of(finding, 112)
     assert " loss " in between
-    assert "seen for" not in between
+    assert "duration" not in between
 
 
 def test_unknown_things_are_said_to_be_unknown(finding: Finding) -> None:
@@ -84,8 +84,8 @@ def test_unknown_things_are_said_to_be_unknown(finding: Finding) -> None:
         flows=(),
     )
     link, limited, _ = observation_words.answer(bare)
-    assert link.startswith("A link of unknown rate, ")
-    assert limited == "How many long flows it limits is not known, because the input has no flows"
+    assert link.startswith("Link of unknown rate (at least ")
+    assert limited == "The number of long flows that the link limits is unknown, because the input has no flows"
     assert "because it was idle" in " ".join(text_of(bare).split())
     assert page_of(bare)
 
@@ -102,7 +102,7 @@ def test_the_page_says_everything_and_fetches_nothing(finding: Finding) -> None:
     assert len(page) < 900_000
     answer = [text.index(f"{line}.") for line in observation_words.answer(finding)]
     assert answer == sorted(answer)
-    assert max(answer) < text.index("Who is there") < text.index("Load over time")
+    assert max(answer) < text.index("Flows and applications") < text.index("Load over time")
     for phrase in (
         "In windows of 1 ms",
         "In windows of 100 ms",
@@ -111,8 +111,8 @@ def test_the_page_says_everything_and_fetches_nothing(finding: Finding) -> None:
         "Burstiness over time scales",
         "Size of short transfers",
         "Round trip without queueing",
-        "The regime: elastic",
-        "Not identifiable from this input",
+        "Traffic regime: elastic",
+        "Unknown values",
         "forebay observe port.pcapng",
         'rate = "98.7Mbps"',
     ):

@@ -145,7 +145,7 @@ def test_the_page_of_an_undecided_search_recommends_nothing(answers: tuple[Recom
         told = dataclasses.replace(answer, verdict="undecided", buffer=None, between=ends, warnings=())
         read = Reading(recommendation_page(told, source="", command=""))
         text = " ".join(text for _, text in read.texts)
-        assert f"Undecided: between {ends[0].number:,.0f} and {ends[1].number:,.0f} packets." in text
+        assert f"Undecided: a buffer between {ends[0].number:,.0f} and {ends[1].number:,.0f} packets may meet" in text
         assert not any(name in text for name in ("recommend ", "recommended", "nearest miss", "No buffer"))
 
 

@@ -163,7 +163,7 @@ def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> N
 def test_a_conflict_is_drawn() -> None:
     found = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"])
     words = check(found.plot())
-    assert "nearest miss" in words
+    assert "closest" in words
     assert not any("recommended" in each for each in words)
 
 
@@ -176,7 +176,10 @@ def test_an_undecided_search_is_drawn(answer: Recommendation, measured: int) -> 
     )
     words = check(found.plot())
     first, last = (f"{end.number:,.0f}" for end in ends)
-    assert any(each.startswith(f"Undecided: between {first} and {last} packets.") for each in words)
+    assert any(
+        each.startswith(f"Undecided: a buffer between {first} and {last} packets may meet every goal.")
+        for each in words
+    )
     assert f"{first} to {last} packets" in words
     assert not any("recommended" in each for each in words)
 

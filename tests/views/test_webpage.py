@@ -66,7 +66,7 @@ def test_page_says_everything_and_fetches_nothing(feasible: Recommendation) -> N
     for phrase in (
         "utilization is at least 85 %",
         "p99 queueing delay is at most 150 ms",
-        "When something is 20 % off",
+        "Sensitivity: one input changed by 20 %",
     ):
         assert phrase in text
     assert "No two replications share random streams." in " ".join(page.split())
@@ -76,7 +76,7 @@ def test_a_trade_off_is_drawn_beside_the_buffers(feasible: Recommendation) -> No
     trade = front(feasible, "utilization,queue_delay_p99")
     page = page_of(dataclasses.replace(feasible, pareto=trade))
     outline(page)
-    assert "The trade-off" in page
+    assert "Pareto-optimal buffers" in page
     assert 'data-series="front"' in page
     drawing = page[page.index("utilization (%) against p99 delay (ms)") :]
     drawing = drawing[: drawing.index("</svg>")]
@@ -111,12 +111,15 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
     text = " ".join(outline(page_of(conflict)).words)
     assert "No buffer meets every goal." in text
     assert "Some goals need a larger buffer, others a smaller one." in text
-    assert "Utilization is met at every measured buffer from" in text
-    assert "P99 delay is met at every measured buffer up to" in text
-    assert "We recommend" not in text, "nothing to type into a router"
+    assert "The goal on utilization is met at every measured buffer from" in text
+    assert "The goal on p99 delay is met at every measured buffer up to" in text
+    assert "We recommend" not in text, "no configuration of a router"
     assert conflict.conflict is not None
     assert conflict.conflict.compromise is not None
-    assert f"The nearest miss is {conflict.conflict.compromise.packets:.0f} packets" in text
+    assert (
+        f"The measured buffer that is closest to all goals is {conflict.conflict.compromise.packets:.0f} "
+        f"packets" in text
+    )
     for miss in conflict.conflict.nearest:
         if not miss.met:
             assert formatting.value(miss.goal.name, miss.off).replace(" %", " points") in text
@@ -208,7 +211,7 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
     for answer, told in (
         (
             dataclasses.replace(feasible, gaps=(gap, gap)),
-            f"miss goals again: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
+            f"miss a goal: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
         ),
         (
             dataclasses.replace(feasible, islands=(interval,)),

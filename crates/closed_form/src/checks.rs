@@ -46,11 +46,11 @@ pub(crate) fn has_long_flows(s: &Situation) -> Check {
     let why = match (s.long_flows() >= 0.5, held > 0.0) {
         (true, false) => format!("{filled} the link"),
         (true, true) => {
-            format!("{filled} the link; receive windows or access links hold {held} more down")
+            format!("{filled} the link; receive windows or access links limit {held} more")
         }
         (false, true) => {
             let flows = count(held, "flow").replacen("one", "the one", 1);
-            format!("receive windows or access links keep {flows} from filling the link")
+            format!("receive windows or access links limit {flows}, so that the link is not full")
         }
         (false, false) => "no flow lasts long enough to fill the link".to_owned(),
     };
@@ -65,9 +65,9 @@ pub(crate) fn few_flows(s: &Situation) -> Check {
     let why = if n < 1.5 {
         there_are(n, "long flow")
     } else if n < FEW {
-        format!("{} may still move in step", count(n, "long flow"))
+        format!("{} may be synchronized", count(n, "long flow"))
     } else {
-        format!("{} do not move in step", count(n, "long flow"))
+        format!("{} are not synchronized", count(n, "long flow"))
     };
     checked("one long flow, or few that cut together", n < FEW, why)
 }
@@ -77,11 +77,11 @@ pub(crate) fn many_flows(s: &Situation, least: f64) -> Check {
     let n = s.long_flows();
     let there = there_are(n, "long flow");
     let why = if n >= least {
-        format!("{there}, enough to move independently")
+        format!("{there}, enough for independent windows")
     } else if least >= HUNDREDS {
-        format!("{there}, and the rule needs about {least:.0} whose windows move independently")
+        format!("{there}, and the rule needs about {least:.0} flows with independent windows")
     } else {
-        format!("{there}, and the rule averages over many: about {least:.0} and more")
+        format!("{there}, and the rule needs about {least:.0} or more")
     };
     checked("many unsynchronized long flows", n >= least, why)
 }
@@ -91,7 +91,7 @@ pub(crate) fn many_sources(s: &Situation) -> Check {
     let why = if s.sources >= MANY {
         "the load comes from many flows".to_owned()
     } else if s.sources == 0.0 {
-        "no traffic offers a load of its own".to_owned()
+        "no traffic has a load independent of the link".to_owned()
     } else {
         let sources = if s.sources < 1.05 {
             "one flow".to_owned()
@@ -99,7 +99,7 @@ pub(crate) fn many_sources(s: &Situation) -> Check {
             format!("about {:.0} flows", s.sources)
         };
         format!(
-            "the load comes from {sources}, and Poisson arrivals need many: about {MANY:.0} and more"
+            "the load comes from {sources}, and Poisson arrivals need about {MANY:.0} flows or more"
         )
     };
     checked("Poisson arrivals of many flows", s.sources >= MANY, why)
@@ -111,7 +111,7 @@ pub(crate) fn loss_based(s: &Situation) -> Check {
     let assumption = "controllers that cut at a loss";
     let check = s.mix.check(&Asked {
         assumption,
-        about: "controllers that cut at a loss by a known law",
+        about: "congestion controls that reduce the window at a loss by a known factor",
         fits: &fits,
     });
     let Some(taken) = s.mix.cutting().filter(|_| s.mix.kinds(fits) > 1) else {
@@ -119,9 +119,9 @@ pub(crate) fn loss_based(s: &Situation) -> Check {
     };
     let taken = name(taken.controller());
     let how = if s.mix.names(fits) == taken {
-        "their parameters differ, and the formula takes the commonest".to_owned()
+        "their parameters differ, and the formula uses the most common ones".to_owned()
     } else {
-        format!("the formula takes the cut of {taken}")
+        format!("the formula uses the decrease of {taken}")
     };
     let why = format!("{}; {how}", check.why);
     match check.holds {
@@ -149,12 +149,12 @@ pub(crate) fn paced_or_limited(s: &Situation) -> Check {
         |part: &crate::mix::Part| part.paced || part.core_access.is_some_and(|ratio| ratio >= 10.0);
     let share = s.mix.share(smooth);
     let why = if share >= 1.0 {
-        "the flows are paced or behind slow access links".to_owned()
+        "the flows are paced or have slow access links".to_owned()
     } else if share > 0.0 {
-        let these = "those that are paced or behind slow access links";
+        let these = "those that are paced or have slow access links";
         s.mix.part_of(share, (these, "send bursts"))
     } else {
-        "no flow is paced or behind an access link of a tenth of the link's rate".to_owned()
+        "no flow is paced or has an access link with at most a tenth of the link's rate".to_owned()
     };
     shared("paced or access-limited sources", share, why)
 }
@@ -195,13 +195,10 @@ pub(crate) fn saturable(s: &Situation) -> Check {
     let why = if room <= 0.0 {
         nothing_left()
     } else if limit >= room {
-        format!(
-            "nothing keeps the flows from filling what is left of the link, {}",
-            percent(room)
-        )
+        format!("the flows can fill the rest of the link, {}", percent(room))
     } else {
         format!(
-            "receive windows and access links let the flows take {} of the link, and {} is left to them",
+            "receive windows and access links allow the flows {} of the link, and {} is available",
             percent(limit.max(0.0)),
             percent(room)
         )
@@ -257,11 +254,11 @@ pub(crate) fn equal_round_trips(s: &Situation) -> Check {
     }
     let (from, to) = (duration(low), duration(high));
     let why = if high > 1.05 * low {
-        format!("round-trip times of {from} to {to} keep the flows out of step")
+        format!("round-trip times of {from} to {to} prevent synchronization")
     } else if from == to {
-        format!("all long flows have a round-trip time of {from} and may move in step")
+        format!("all long flows have a round-trip time of {from} and may be synchronized")
     } else {
-        format!("with round-trip times of {from} to {to} the flows may move in step")
+        format!("with round-trip times of {from} to {to} the flows may be synchronized")
     };
     checked(assumption, high > 1.05 * low, why)
 }

@@ -32,19 +32,17 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
     if fixed >= 1.0 {
         return (
             Regime::Overload,
-            format!(
-                "traffic that does not yield offers {} of the link",
-                percent(fixed)
-            ),
+            format!("unresponsive traffic has a load of {}", percent(fixed)),
         );
     }
     if s.bottlenecked > 0.0 {
-        let flows = act(s.bottlenecked, "long flow", ("takes", "take"));
-        return (Regime::Elastic, format!("{flows} what the rest leaves"));
+        let flows = act(s.bottlenecked, "long flow", ("fills", "fill"));
+        return (Regime::Elastic, format!("{flows} the link"));
     }
     if s.persistent > 0.0 && s.open_loop + s.closed_loop == 0.0 {
         let flows = count(s.persistent, "flow");
-        let why = format!("receive windows and access links keep {flows} from filling the link");
+        let why =
+            format!("receive windows and access links limit {flows}, so that the link is not full");
         return (Regime::Transparent, why);
     }
     if s.open_loop + s.closed_loop == 0.0 {
@@ -57,7 +55,7 @@ pub fn regime(scenario: &Scenario) -> (Regime, String) {
         Some(limits) if limits < 0.1 => (
             Regime::Transparent,
             format!(
-                "access links limit the flows, and the link itself {} of the time",
+                "access links limit the flows; the link itself limits them {} of the time",
                 percent(limits)
             ),
         ),
@@ -138,7 +136,7 @@ impl Engine for ClosedFormEngine {
         let refuse = |error| ModelError::NotApplicable(format!("{name} does not apply: {error}"));
         let prediction = model.predict(scenario).map_err(refuse)?;
         if options.model.is_none() {
-            let text = format!("model {name}: {why}");
+            let text = format!("the model {name} was chosen, because {why}");
             report
                 .warnings
                 .push(Warning::new(WarningKind::Model, text).about(name));
@@ -177,7 +175,7 @@ impl Engine for ClosedFormEngine {
             .map(Metric::name)
             .collect();
         let silent = silent.join(", ");
-        let text = format!("{name} says nothing about {silent}");
+        let text = format!("{name} does not compute {silent}");
         let warning = Warning::new(WarningKind::Silent, text);
         report.warnings.push(warning.about(silent));
         Ok(report)

@@ -41,7 +41,7 @@ pub(crate) fn some(load: f64) -> Result<f64, ModelError> {
     if load > 0.0 {
         return Ok(load);
     }
-    let none = "no traffic offers a load of its own: long flows take what there is";
+    let none = "no traffic has a load independent of the link, because long flows fill it";
     Err(ModelError::NotApplicable(none.into()))
 }
 
@@ -106,7 +106,7 @@ fn no_law(s: &Situation) -> ModelError {
     }
     let names = s.mix.names(|_| true);
     ModelError::NotApplicable(format!(
-        "no published law says how {names} cuts its window at a loss"
+        "no published formula says how {names} reduces its window at a loss"
     ))
 }
 

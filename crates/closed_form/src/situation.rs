@@ -132,8 +132,11 @@ impl Situation {
 
     /// The round-trip time T in seconds, or the error that there is none.
     pub(crate) fn round_trip(&self) -> Result<f64, ModelError> {
-        let none =
-            || ModelError::NotApplicable("no flow has a round trip: nobody acknowledges".into());
+        let none = || {
+            ModelError::NotApplicable(
+                "no flow has a round trip, because no receiver acknowledges".into(),
+            )
+        };
         self.rtt_s.filter(|rtt| *rtt > 0.0).ok_or_else(none)
     }
 
@@ -159,7 +162,7 @@ impl Situation {
 
 /// The reason why a formula for long flows has no result beside a load of the whole link.
 pub(crate) fn nothing_left() -> String {
-    "other traffic leaves nothing of the link to the long flows".into()
+    "other traffic takes the whole link".into()
 }
 
 /// The requirements of a buffer, from a scenario's goals.

@@ -196,7 +196,7 @@ fn owned_means<'a>(
         } else {
             let (name, measured, all) = (metric.name(), values.len(), replications.len());
             let text = format!(
-                "{scope}{name} is left out: only {measured} of {all} replications could measure it"
+                "{scope}{name} is omitted, because only {measured} of {all} replications measured it"
             );
             let warning = Warning::new(WarningKind::MetricLeftOut, text)
                 .about(format!("{scope}{name}"))
@@ -404,7 +404,7 @@ mod tests {
         };
         assert_eq!(
             warning.text,
-            "utilization is left out: only 1 of 2 replications could measure it"
+            "utilization is omitted, because only 1 of 2 replications measured it"
         );
         assert_eq!(warning.kind, WarningKind::MetricLeftOut);
         assert_eq!(

@@ -20,7 +20,7 @@ impl Translation {
         report.metrics = link_metrics(target);
         report.warnings.clone_from(&self.warnings);
         if outcome.measured_by == MeasuredBy::TooFewEvents {
-            let text = "fewer than two congestion events after the warm-up: the means are not over whole cycles";
+            let text = "there were fewer than two congestion events after the warm-up, so the means are not over whole cycles";
             let warning = Warning::new(WarningKind::FewCongestionEvents, text);
             report.warnings.push(warning);
         }

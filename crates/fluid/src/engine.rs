@@ -143,7 +143,7 @@ fn integrate_as_asked(
     if scenario.fluid().law == VictimCountLaw::Continuous {
         let outcome = integrate_coupled(&translation.model)?;
         if !outcome.within_limits(&translation.model) {
-            let text = "access links and receive windows are left out of the continuous model";
+            let text = "the continuous model ignores access links and receive windows";
             let warning = Warning::new(WarningKind::LeftOut, text);
             translation
                 .warnings

@@ -32,7 +32,7 @@ pub enum FluidError {
     },
     /// The capacities change too often to end a step at each change.
     #[error(
-        "the rates of the links change {found} times in {horizon} s simulated; the fluid engine, which ends its steps there, follows up to {most} changes"
+        "the rates of the links change {found} times in {horizon} s simulated; the fluid engine allows up to {most} changes"
     )]
     TooManyChanges {
         /// Number of changes until the end of the run.

@@ -207,28 +207,28 @@ impl Translation {
         note(
             groups().any(|g| g.responsive() && g.start.supremum() > 0.0),
             (WarningKind::LeftOut, "start"),
-            "start times are left out: every flow starts at 0 s with 20 to 80 % of its fair window",
+            "the fluid engine ignores start times: every flow starts at 0 s with 20 to 80 % of its fair window",
         );
         note(
             groups().any(|g| g.responsive() && g.stack.delayed_ack.packets > 1),
             (WarningKind::LeftOut, "delayed_ack"),
-            "delayed acknowledgments are left out: windows grow as with one per packet",
+            "the fluid engine ignores delayed acknowledgments: windows grow as with one acknowledgment per packet",
         );
         note(
             groups().any(|g| g.responsive() && g.stack.processing.beyond() > Time::ZERO),
             (WarningKind::LeftOut, "processing"),
-            "processing times of hosts are left out",
+            "the fluid engine ignores processing times of hosts",
         );
         let constant = scenario.fluid().background == BackgroundRate::Constant;
         note(
             constant && groups().any(|g| !g.responsive()),
             (WarningKind::FluidBackground, "constant"),
-            "unresponsive traffic is a constant rate: its own bursts neither queue nor lose",
+            "the fluid engine has unresponsive traffic at a constant rate, whose bursts cause no queue and no loss",
         );
         note(
             !constant && groups().any(|g| !g.responsive()),
             (WarningKind::FluidBackground, "redrawn"),
-            "unresponsive traffic is a rate redrawn now and then: bursts in between neither queue nor lose",
+            "the fluid engine has unresponsive traffic at a rate that changes randomly; shorter bursts cause no queue and no loss",
         );
         let adaptive =
             |link: &Link| link.discipline.parameters().get("adaptive") == Value::Switch(true);
@@ -238,12 +238,12 @@ impl Translation {
                 .iter()
                 .any(|l| l.discipline.name() == "red" && adaptive(l)),
             (WarningKind::LeftOut, "adaptive"),
-            "RED does not adapt in the fluid: max_p stays at its start value",
+            "RED does not adapt in the fluid engine: max_p has its start value",
         );
         note(
             scenario.fluid().law == VictimCountLaw::Continuous,
             (WarningKind::Silent, "synchronization"),
-            "the continuous loss rate has no congestion events, hence no `synchronization`",
+            "a continuous loss rate has no congestion events and therefore no `synchronization`",
         );
         note(
             true,
@@ -251,13 +251,13 @@ impl Translation {
                 WarningKind::Silent,
                 "mark_rate, retransmissions, timeouts, completion_time",
             ),
-            "mark_rate, retransmissions, timeouts and completion times are not in a fluid model",
+            "a fluid model has no mark_rate, retransmissions, timeouts and completion times",
         );
         // The model does not count the groups of the packets that come while the queue is long.
         note(
             scenario.target_flows().count() > 1,
             (WarningKind::Silent, "queue_delay"),
-            "the queue delays are those of all packets: the fluid engine does not tell whose packets waited",
+            "the queueing delays are those of all groups together: the fluid engine does not separate them",
         );
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(scenario: &Scenario, options: &RunOptions) -> Result<Report, E
 /// The warning that this report is not from the first attempt.
 fn repeated(attempt: u32) -> Warning {
     let text = format!(
-        "this is run number {attempt} of the same replication: the machine was too late at those before"
+        "this is attempt {attempt} of the replication, because the machine was too late in the earlier attempts"
     );
     let warning = Warning::new(WarningKind::Late, text).about("attempts");
     warning.with("attempts", f64::from(attempt))

@@ -59,7 +59,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     if groups > MOST_GROUPS {
         return Err(EngineError::TooLarge {
             engine: NAME,
-            why: format!("it has {groups} groups of flows, and {MOST_GROUPS} have ports"),
+            why: format!(
+                "it has {groups} groups of flows, and the engine has ports for {MOST_GROUPS}"
+            ),
         });
     }
     let mut flows = 0.0;
@@ -102,7 +104,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
         let first = asked.next();
         if asked.any(|each| Some(each) != first) {
             return Err(unsupported(format!(
-                "`{choice}` in some groups and not in others: a namespace has one setting"
+                "`{choice}` in some groups and not in others, because a namespace has one setting"
             )));
         }
     }

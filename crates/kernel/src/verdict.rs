@@ -76,14 +76,14 @@ impl Evidence {
         let late = self.lateness.p99_9();
         if late > MOST_LATE {
             why.push(format!(
-                "one packet of a thousand was handed over more than {} late (allowed {})",
+                "one packet in a thousand was delivered more than {} late (allowed {})",
                 in_words(late),
                 in_words(MOST_LATE)
             ));
         }
         if is_frozen_for_too_long(self.frozen, self.length) {
             why.push(format!(
-                "the clock stood for {} of {} ({} times), more than {:.0} %",
+                "the machine stopped for {} of {} ({} times), more than {:.0} %",
                 in_words(self.frozen),
                 in_words(self.length),
                 self.freezes,
@@ -98,13 +98,13 @@ impl Evidence {
         let mut why = Vec::new();
         if self.window_limited > MOST_WINDOW_LIMITED {
             why.push(format!(
-                "the receiver's window held a flow back for {}",
+                "the receive window limited a flow for {}",
                 in_words(self.window_limited)
             ));
         }
         if self.starved > 0 {
             why.push(format!(
-                "{} persistent flows had nothing left to send: their application was late",
+                "{} persistent flows had no data to send, because their application was late",
                 self.starved
             ));
         }
@@ -150,7 +150,7 @@ impl Evidence {
         };
         let late = said(
             self.late_reasons(),
-            "the machine was too late for these figures to be believed",
+            "the machine was too late, so these figures are not reliable",
             "lateness",
         );
         let late = late.map(|warning| {
@@ -159,7 +159,7 @@ impl Evidence {
         });
         let others = said(
             self.other_reasons(),
-            "the machine itself held traffic back",
+            "the machine limited the traffic",
             "host",
         );
         late.into_iter().chain(others).chain(self.flood()).collect()
@@ -177,7 +177,7 @@ impl Evidence {
     fn flood(&self) -> Option<Warning> {
         let lost = self.strays.flooded;
         let text = format!(
-            "{lost} packets were lost before any link: {} MiB of their flow were on their way; an access link with a `queue` drops them as a router does",
+            "{lost} packets were lost before the first link, because {} MiB of their flow were in flight. Give the access link a `queue`, so that it drops packets as a router does",
             MOST_BYTES >> 20
         );
         let warning = Warning::new(WarningKind::LeftOut, text).about("access");
@@ -191,7 +191,7 @@ impl Evidence {
             return None;
         }
         let text = format!(
-            "the machine was late: one packet of a thousand by more than {}, and the clock stood for {} in all",
+            "the machine was late: one packet in a thousand by more than {}, and it stopped for {} in all",
             in_words(late),
             in_words(self.frozen)
         );
@@ -292,21 +292,21 @@ mod tests {
     fn bad() -> Vec<(&'static str, Evidence)> {
         let mut cases = vec![
             (
-                "handed over more than",
+                "delivered more than",
                 Evidence {
                     lateness: late(1_020, 2),
                     ..good()
                 },
             ),
             (
-                "the clock stood",
+                "the machine stopped",
                 Evidence {
                     frozen: Time::from_micros(200_001),
                     ..good()
                 },
             ),
             (
-                "the receiver's window",
+                "the receive window",
                 Evidence {
                     window_limited: Time::from_micros(100_001),
                     ..good()

@@ -278,7 +278,9 @@ impl<E: Ends> Flows<E> {
     /// for. The error names the group that a flow was added to.
     pub fn check_count(&self, most: usize, group: &str) -> Result<(), Refusal> {
         if !FlowNumber::suffice_for(self.responsive.len(), self.unresponsive.len()) {
-            return Err(too_large("more than 16 million flows are alive at once"));
+            return Err(too_large(
+                "there are more than 16 million simultaneous flows",
+            ));
         }
         if self.responsive.len() > most {
             return Err(too_many_alive(group, most));

@@ -48,6 +48,6 @@ pub(crate) fn too_large(why: &str) -> Refusal {
 /// More flows are alive at once than memory is allowed for.
 pub(crate) fn too_many_alive(group: &str, most: usize) -> Refusal {
     too_large(&format!(
-        "`flows.{group}.workload` keeps more than {most} flows alive at once, for which memory is allowed ({MORE_MEMORY})"
+        "`flows.{group}.workload` has more than {most} simultaneous flows, the limit of the memory ({MORE_MEMORY})"
     ))
 }

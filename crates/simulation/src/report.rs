@@ -428,7 +428,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
         let text = format!(
-            "the loss rate rests on {}: measure for longer",
+            "the loss rate is inexact, because there were only {}. Measure longer",
             counted(drops, "drop")
         );
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
@@ -436,7 +436,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
         let text = format!(
-            "{} in the measured time: the means may depend on its length",
+            "there were only {} in the measured time, so the means may depend on its length",
             counted(events, "congestion event")
         );
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
@@ -445,9 +445,9 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     let phases = &simulation.timeline.recorder.loss_phases;
     let in_phase = ratio(phases.same, phases.compared);
     if phases.same >= FEWEST_IN_PHASE && in_phase >= LEAST_IN_PHASE {
-        let text = "more than a quarter of the losses repeat the phase of the flow's loss before, so that \
-                    simultaneous events decide which flow loses: let the hosts' processing time vary \
-                    (`processing = \"packet\"`)";
+        let text = "more than a quarter of the losses occur at the same phase as the previous loss of the flow, so \
+                    simultaneous events decide which flow loses. Set `processing = \"packet\"`, so that the \
+                    hosts' processing time varies";
         let warning = Warning::new(WarningKind::SimultaneousEvents, text);
         let counted = warning.with("same_phase", phases.same as f64);
         warnings.push(counted.with("compared", phases.compared as f64));
@@ -457,7 +457,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     if idle > 0 {
         let have = if idle == 1 { "has" } else { "have" };
         let text = format!(
-            "{} {have} not started by the end",
+            "{} {have} not started before the end of the run",
             counted(idle as u64, "flow")
         );
         warnings.push(Warning::new(WarningKind::NotStarted, text).with("flows", idle as f64));
@@ -466,7 +466,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     for group in simulation.traffic.groups.iter().filter(bounded) {
         let name = &group.spec.name;
         let text = format!(
-            "no request of `{name}` was answered in full in the measured time: its time is at least as long as reported"
+            "no request of `{name}` was answered completely in the measured time, so the true time is at least the reported one"
         );
         warnings.push(Warning::new(WarningKind::LowerBound, text).about(name));
     }
@@ -485,7 +485,7 @@ fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut check = |goodput: f64, subject: String, why: &str| {
         if goodput > rate + packet {
-            let text = format!("the {subject} is above the rate of the link: {why}");
+            let text = format!("the {subject} is above the rate of the link, because {why}");
             let warning = Warning::new(WarningKind::GoodputAboveRate, text).about(subject);
             warnings.push(warning.with("link_bps", rate));
         }
@@ -496,14 +496,13 @@ fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
     check(
         responsive.map(|(_, goodput)| goodput).sum(),
         "goodput".to_owned(),
-        "data that waited behind a loss when measuring began counts once the gap is filled; \
-        measure for longer",
+        "receivers delivered data of the warm-up after they had repaired a loss. Measure longer",
     );
     for (group, goodput) in groups().filter(|(group, _)| !group.responsive() && here(group)) {
         check(
             *goodput,
             format!("goodput of `{}`", group.name),
-            "its packets that still wait when measuring ends count as delivered; measure for longer",
+            "packets that wait at the end of the measured time count as delivered. Measure longer",
         );
     }
     warnings

@@ -235,7 +235,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     fn timer(&mut self, event: Event) -> Result<(), Refusal> {
         if self.timeline.calendar.deliveries() > MAX_UNDER_WAY {
             return Err(too_large(
-                "more than 500 million packets are under way at once",
+                "more than 500 million packets are in flight at once",
             ));
         }
         let asked = (Kind::Timer, event);

@@ -53,7 +53,9 @@ class Prior:
     def __str__(self) -> str:
         flows = f"{self.place.flows} flows" if self.place.flows != 1 else "one flow"
         aim = f"{100 * self.place.utilization:g} %"
-        return f"looked first about {self.low} to {self.high} packets, where the atlas expects {flows} to reach {aim}"
+        return (
+            f"the search began at {self.low} to {self.high} packets, where {flows} reach {aim} according to the atlas"
+        )
 
 
 def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:

@@ -42,7 +42,7 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
         told = {name: told[name] if name in told else ask() for name, ask in QUESTIONS.items()}
     for name in ("rate", "rtt"):
         if name not in told:
-            raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal to ask on")
+            raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal for questions")
     for name in ("web", "background"):
         if name in told:
             told[name] = share_of_rate(name, told[name])
@@ -79,12 +79,12 @@ def _round_trips(text: str) -> None:
 
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "rate": _text("Rate of the link", "100Mbps", drafting.rate_bps),
-    "rtt": _text("Round trip without any queue, or its range", "20ms..80ms", _round_trips),
-    "long": _number("Long transfers at a time", 8),
+    "rtt": _text("Round-trip time without queueing, or its range", "20ms..80ms", _round_trips),
+    "long": _number("Number of long transfers", 8),
     "cca": _text("Their congestion control", "cubic", drafting.check_controller),
-    "web": _text("Short transfers, as a share of the rate", "20%", lambda text: share_of_rate("web", text)),
+    "web": _text("Load of short transfers, as a share of the rate", "20%", lambda text: share_of_rate("web", text)),
     "background": _text(
-        "Traffic that does not slow down, as a share", "10%", lambda text: share_of_rate("background", text)
+        "Load of unresponsive traffic, as a share of the rate", "10%", lambda text: share_of_rate("background", text)
     ),
-    "video": _number("Video streams of 5 Mb/s", 0),
+    "video": _number("Number of video streams of 5 Mb/s", 0),
 }

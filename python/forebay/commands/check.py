@@ -43,12 +43,16 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 
 
 @verb(
-    ("check link.toml", "Judge the scenario's goals at its configured buffer:"),
-    ("check link.toml --buffer 4.5MB --buffer 9MB", "Ask which of two buffers suffices:"),
-    ("check link.toml --goal 'loss_rate<=0.1%' --json", "Judge another goal in a program:"),
-    refusal="A goal is missed, at one of the buffers at least.",
-    codes={0: "Every goal is met at every buffer.", 3: "No goal is missed, but one is undecided."},
+    ("check link.toml", "Test the scenario's goals at its configured buffer:"),
+    ("check link.toml --buffer 4.5MB --buffer 9MB", "Test two buffers:"),
+    ("check link.toml --goal 'loss_rate<=0.1%' --json", "Test another goal, and print JSON:"),
+    refusal="At least one goal is missed, at one of the buffers.",
+    codes={0: "Every goal is met at every buffer.", 3: "No goal is missed, but at least one is undecided."},
     heavy=True,
+    groups={
+        "Question": ("--buffer", "--goal", "--set", "--assume-lower-bounds"),
+        "Simulation": ("--engine", "--replications", "--confidence", "--jitter", "--within", "--fresh"),
+    },
 )
 @FILE
 @click.option(
@@ -56,10 +60,11 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
     "buffers",
     multiple=True,
     metavar="[KEY=]SIZE",
-    help="Check this buffer, such as 9MB, instead of the configured one. May be repeated. With a key it is another "
-    "buffer, as in links.uplink.buffer=100p, or a memory, as in memories.chip.size=16MB.",
+    help="Test this buffer, such as 9MB, instead of the configured one. May be repeated. A key names another buffer, "
+    "as "
+    "in links.uplink.buffer=100p, or a memory, as in memories.chip.size=16MB.",
 )
-@goals("Judge")
+@goals("Test")
 @SET
 @MEASURED_BY
 @click.option(
@@ -67,13 +72,13 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
     type=Share(),
     default="95%",
     show_default=True,
-    help="State each verdict by itself at this one-sided confidence.",
+    help="Use this one-sided confidence for each verdict.",
 )
 @click.option(
     "--replications",
     type=Whole(2, MOST_REPLICATIONS),
-    help="Run this many replications at the first look; by default as many as the confidence needs, 19 for 95 %. "
-    "Undecided goals get up to four times as many.",
+    help="Run this many replications first; by default as many as the confidence needs, 19 for 95 %. Undecided goals "
+    "get up to four times as many.",
 )
 @ASSUME_LOWER_BOUNDS
 @within("the verdicts")
@@ -86,10 +91,10 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 def check(
     file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, assume_lower_bounds: bool, **asked: Any
 ) -> None:
-    """Judge each goal at the configured buffer: met, missed or undecided.
+    """Test each goal at the configured buffer: met, missed or undecided.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay. With
-    --buffer only those buffers are checked, and the exit code is that of the worst.
+    FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. With --buffer only the
+    given buffers are tested, and the exit code is that of the worst one.
     """
     from forebay.search.checking import check as judge
     from forebay.search.resumption import cache_directory
@@ -152,4 +157,4 @@ def _going_on(*, kept: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         if not kept:
             raise
-        raise Interrupted("interrupted; the same command goes on from here") from None
+        raise Interrupted("interrupted; the same command continues from here") from None

@@ -27,11 +27,12 @@ __all__ = ["compare"]
 
 
 @verb(
-    ("compare link.toml", "Hold every engine and rule against a scenario:"),
-    ("compare link.toml --points 0", "At the scenario's own buffer only:"),
-    ("compare link.toml --picture compared.png", "Draw the answers over the range of buffers:"),
-    ("compare link.toml --engine kernel", "With real TCP, too, one run at a time:"),
+    ("compare link.toml", "Compare all engines and sizing rules:"),
+    ("compare link.toml --points 0", "Compare them at the configured buffer only:"),
+    ("compare link.toml --picture compared.png", "Draw the results over the range of buffers:"),
+    ("compare link.toml --engine kernel", "Include TCP of Linux, which runs in real time:"),
     heavy=True,
+    groups={"Comparison": ("--points", "--engine", "--replications", "--set")},
 )
 @FILE
 @SET
@@ -40,14 +41,13 @@ __all__ = ["compare"]
     "engines",
     multiple=True,
     type=ENGINE,
-    help="Ask this engine, too, which runs in real time: kernel. May be repeated.",
+    help="Include this engine in real time: kernel. May be repeated.",
 )
 @REPLICATIONS
 @click.option(
     "--points",
     type=Whole(0, 1000),
-    help="Ask about this many buffers besides the scenario's own; 0 for none. By default 9, and of engines in real "
-    "time none.",
+    help="Compare at this many buffers besides the configured one; by default 9, and 0 for engines in real time.",
 )
 @RESULTS_OUT
 @PICTURE
@@ -66,9 +66,10 @@ def compare(
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Hold all engines and rules side by side over a range of buffers: where they disagree, and why.
+    """Compare all engines and sizing rules over a range of buffers.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
+    FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The answer says where
+    the engines disagree, and why.
     """
     from forebay.comparison.comparison import buffers
     from forebay.comparison.comparison import compare as put_side_by_side

@@ -34,12 +34,12 @@ _JOIN = """\
 
 @verb(
     ("completion bash > ~/.local/share/bash-completion/completions/forebay", "Install for bash:"),
-    ("completion zsh > ~/.zfunc/_forebay", "Install for zsh, where ~/.zfunc is in fpath:"),
+    ("completion zsh > ~/.zfunc/_forebay", "Install for zsh, if ~/.zfunc is in fpath:"),
     ("completion fish > ~/.config/fish/completions/forebay.fish", "Install for fish:"),
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the script with which SHELL completes forebay's verbs, options, keys and names."""
+    """Print a shell script that completes verbs, options and names."""
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"
     script = kind(click.Group("forebay"), {}, "forebay", VARIABLE).source()

@@ -49,13 +49,20 @@ class Hangup(BaseException):
 
 
 @verb(
-    ("emulate home.toml -- curl -o /dev/null http://{peer}:8000/", "Run a command behind the link:"),
-    ("emulate home.toml --peer 'iperf3 -s' -- iperf3 -c {peer}", "Start what it talks to on the other side:"),
-    ("emulate home.toml --with upload --serve", "Leave both sides open, with a group of the scenario sending:"),
+    (
+        "emulate home.toml --peer 'iperf3 -s' -- iperf3 -c {peer}",
+        "Start a server and a client on both sides of the link:",
+    ),
+    ("emulate home.toml -- curl -o /dev/null http://{peer}:8000/", "Start a client only:"),
+    ("emulate home.toml --with upload --serve", "Open both sides to shells while a group of the scenario sends:"),
     codes={
-        0: "Done; otherwise the code is the command's own, 128 + n where signal n has ended it.",
-        2: "The input is wrong, or this machine cannot; one line on standard error says what.",
-        TIME_OVER: "The time of --for was over before the command.",
+        0: "Done. Other codes are those of COMMAND: 128 + n if signal n ended it.",
+        2: "The input is wrong, or this machine lacks something; one line on standard error describes the error.",
+        TIME_OVER: "The time of --for ended before COMMAND.",
+    },
+    groups={
+        "Programs": ("--peer", "--wait", "--serve", "--for"),
+        "Path of the packets": ("--as", "--side", "--with", "--set", "--seed"),
     },
 )
 @FILE
@@ -65,40 +72,40 @@ class Hangup(BaseException):
     "--as",
     "group",
     metavar="GROUP",
-    help="Let the command's packets take the path and the round trip of this group; by default of the first one "
-    "across the target link.",
+    help="Give COMMAND the path and the round trip of this group; by default of the first group across the target "
+    "link.",
 )
 @click.option(
     "--side",
     type=Names("side", lambda: ["sender", "receiver"]),
     default="sender",
     show_default=True,
-    help="Run the command where the group's data is sent (sender), so that its uploads cross the path, or where it "
-    "arrives (receiver).",
+    help="Run COMMAND at the sender of the group, so that its uploads cross the path, or at the receiver.",
 )
 @click.option(
     "--with",
     "beside",
     multiple=True,
     metavar="GROUP",
-    help="Run the flows of this group beside, or with all those of every other group; none by default. May be "
-    "repeated.",
+    help="Also run the flows of this group, or of all other groups (all); by default of none. May be repeated.",
 )
 @click.option(
     "--peer",
     metavar="COMMAND",
-    help="Start this on the other side before the command, and end it afterwards.",
+    help="Run this program on the other side, before and during COMMAND.",
 )
 @click.option(
     "--wait",
     type=Time(),
-    help="Start the command when the peer listens, or after this time nevertheless; 3s by default.",
+    help="Wait at most this time for the peer to listen; by default 3s.",
 )
 @click.option(
-    "--serve", is_flag=True, help="Run no command: say how to enter both sides, and show the link, until Ctrl-C."
+    "--serve",
+    is_flag=True,
+    help="Run no COMMAND. Print how to open a shell on both sides, and show the link until Ctrl-C.",
 )
-@click.option("--for", "timeout", type=Time(), help="End after this time, as in 30s, whatever still runs.")
-@click.option("--trace", "trace_to", type=OutputFolder(), help="Write what was recorded into this directory.")
+@click.option("--for", "timeout", type=Time(), help="End everything after this time, as in 30s.")
+@click.option("--trace", "trace_to", type=OutputFolder(), help="Write the recorded traces into this directory.")
 @SEED
 @AS_JSON
 def emulate(
@@ -116,11 +123,10 @@ def emulate(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Run a program behind the links of a scenario.
+    """Run a program in real time over the links of a scenario.
 
-    COMMAND stands behind --, runs in a network namespace of its own and stands in for the flows of a group. Its peer is
-    at the address $FOREBAY_PEER, in arguments also {peer}. Then comes the link's report, on standard error. Needs
-    Linux.
+    COMMAND follows --. It runs in its own network namespace and replaces the flows of a group. Its peer has the address
+    $FOREBAY_PEER, which is {peer} in arguments. The report of the link follows on standard error. The verb needs Linux.
     """
     wanted = Wanted(command, side, peer, wait, timeout, trace_to, serve=serve, as_json=as_json)
     wanted.check()
@@ -170,7 +176,7 @@ class Wanted:
 
         side_of(self.side)
         if self.serve and self.command:
-            raise InputError("found beside a COMMAND; allowed: one of them", "serve")
+            raise InputError("cannot be combined with a COMMAND; use one of them", "serve")
         if not self.serve and not self.command:
             raise InputError("found none; allowed: -- COMMAND [ARGUMENT ...], or --serve", "command")
         if self.command:
@@ -178,7 +184,7 @@ class Wanted:
         if self.peer is not None:
             words(self.peer, "peer")
         elif self.wait is not None:
-            raise InputError("found without a --peer to wait for; allowed: beside --peer COMMAND", "wait")
+            raise InputError("found without --peer; allowed: together with --peer COMMAND", "wait")
 
 
 def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
@@ -213,7 +219,7 @@ def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
     wait = WAIT_S if wanted.wait is None else wanted.wait
     with peer_of(emulation, side, arguments, wait) as listens:
         if listens is False:
-            say(f"the peer listens nowhere after {wait:g} s (--wait TIME); the command starts", err=True)
+            say(f"the peer does not listen after {wait:g} s (--wait TIME); the command starts", err=True)
         yield
 
 

@@ -15,17 +15,17 @@ __all__ = ["explain"]
 
 
 @verb(
-    ("explain bbr", "Everything that is called bbr, the rule and the controller:"),
-    ("explain link.buffer", "A key of scenario files:"),
-    ("explain", "The glossary:"),
+    ("explain bbr", "Explain bbr, which is a sizing rule and a congestion control:"),
+    ("explain link.buffer", "Explain a key of scenario files:"),
+    ("explain", "List all names:"),
 )
 @click.argument("name", required=False, type=EXPLAINED)
 @AS_JSON
 def explain(name: str | None, as_json: bool) -> None:
-    """Explain everything that NAME means: formula, assumptions, parameters, source.
+    """Explain a name: definition, formula, parameters and source.
 
-    NAME is a controller, a queue discipline, a metric, a model, an engine, a platform, or a key or word of scenario
-    files under its dotted name. Without NAME the glossary lists all of them.
+    NAME is a congestion control, a queue discipline, a metric, a model, an engine, a platform, or a key or word of
+    scenario files under its dotted name. Without NAME all names are listed.
     """
     from forebay.commands.terminal import width
     from forebay.explanation import glossary, meanings, names

@@ -18,18 +18,18 @@ __all__ = ["lab"]
 
 @verb(
     ("lab", "Open the laboratory:"),
-    ("lab dsl.toml", "With a scenario:"),
-    ("lab dsl.toml --out lab.html --no-open", "As a file for a lecture, or for an e-mail:"),
+    ("lab dsl.toml", "Open it with a scenario:"),
+    ("lab dsl.toml --out lab.html --no-open", "Write it into a file, for a lecture or an e-mail:"),
 )
 @click.argument("file", required=False, type=SCENARIO)
-@click.option("--out", type=click.Path(path_type=Path), metavar="PAGE.html", help="Write the page there.")
-@click.option("--no-open", is_flag=True, help="Open no browser; say where the page is.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="PAGE.html", help="Write the page into this file.")
+@click.option("--no-open", is_flag=True, help="Open no browser; print the name of the page.")
 def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
-    """Open a laboratory in the browser: a link live, its controls, its trade-off.
+    """Open the laboratory, which simulates a link live in the browser.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay. The
-    page is one file that fetches nothing: it works offline, and as an attachment, and other files that the scenario
-    names are taken into it. Everything is simulated in the browser, by the same engines.
+    FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The page is one file
+    that loads nothing from the network. It works offline and as an attachment, and it contains the files that the
+    scenario names. The same engines simulate in the browser.
     """
     from forebay.laboratory.page import laboratory_page
     from forebay.storage.files import check_file, write_whole
@@ -46,7 +46,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     with writing(out):
         write_whole(out, page)
     opened = not no_open and _opened(out)
-    say(f"{'the laboratory is open' if opened else 'open it in a browser'}: {out}")
+    say(f"{'the laboratory is open' if opened else 'open this file in a browser'}: {out}")
 
 
 def _opened(page: Path) -> bool:

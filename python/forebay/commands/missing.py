@@ -22,8 +22,7 @@ __all__ = ["ASSUME_LOWER_BOUNDS", "with_bounds"]
 ASSUME_LOWER_BOUNDS = click.option(
     "--assume-lower-bounds",
     is_flag=True,
-    help="Take the bounds that `observe` left in the file for the values that it does not know. The answer states no "
-    "confidence.",
+    help="Use the bounds that `observe` wrote as the unknown values. The answer has no confidence.",
 )
 
 

@@ -25,28 +25,34 @@ __all__ = ["new"]
 @verb(
     (
         "new link.toml --rate 100Mbps --rtt 20ms..80ms --long 8 --web 20%",
-        "Draft a link with downloads and web traffic:",
+        "Write a link with downloads and web traffic:",
     ),
-    ("new - --rate 1Gbps --rtt 10ms --long 4 | forebay run -", "Try one without a file:"),
-    ("new --list", "List the scenarios that come with forebay:"),
-    ("new --from campus-uplink", "Change one of them:"),
+    ("new - --rate 1Gbps --rtt 10ms --long 4 | forebay run -", "Simulate a scenario without a file:"),
+    ("new --list", "List the scenarios of forebay:"),
+    ("new --from campus-uplink", "Copy one of them to change it:"),
+    groups={
+        "Link": ("--rate", "--rtt", "--buffer", "--queue", "--packet"),
+        "Traffic": ("--long", "--cca", "--web", "--background", "--video"),
+        "Scenario": ("--goal", "--title", "--force"),
+        "Scenarios of forebay": ("--list", "--from"),
+    },
 )
 @click.argument("file", type=OutputFile(), required=False)
-@click.option("--from", "origin", type=SHIPPED, metavar="NAME", help="Copy this scenario of forebay's instead.")
-@click.option("--list", "listed", is_flag=True, help="List the scenarios that come with forebay, and end.")
-@click.option("--rate", metavar="RATE", help="Give the link this rate, as in 100Mbps.")
-@click.option("--rtt", metavar="TIME", help="Give flows this round trip without any queue, as in 40ms or 20ms..80ms.")
-@click.option("--long", type=Whole(0, 1_000_000), help="Put this many long transfers on the link.")
-@click.option("--cca", type=CONTROLLER, help="Let them use this congestion control; cubic by default.")
-@click.option("--web", metavar="SHARE", help="Add short transfers that offer this share of the rate, as in 20%.")
-@click.option("--background", metavar="SHARE", help="Add traffic that does not respond to congestion, as in 30%.")
-@click.option("--video", type=Whole(0, 1_000_000), help="Add this many video streams of 5 Mb/s in bursts.")
-@click.option("--queue", type=DISCIPLINE, default="droptail", show_default=True, help="Use this queue discipline.")
-@click.option("--packet", metavar="SIZE", default="1500B", show_default=True, help="Let full packets have this size.")
+@click.option("--from", "origin", type=SHIPPED, metavar="NAME", help="Copy this scenario of forebay.")
+@click.option("--list", "listed", is_flag=True, help="List the scenarios that come with forebay.")
+@click.option("--rate", metavar="RATE", help="Rate of the link, as in 100Mbps.")
+@click.option("--rtt", metavar="TIME", help="Round-trip time without queueing, as in 40ms or 20ms..80ms.")
+@click.option("--long", type=Whole(0, 1_000_000), help="Number of long transfers.")
+@click.option("--cca", type=CONTROLLER, help="Congestion control of all transfers; by default cubic.")
+@click.option("--web", metavar="SHARE", help="Load of short transfers, as a share of the rate: 20%.")
+@click.option("--background", metavar="SHARE", help="Load of unresponsive traffic, as a share: 30%.")
+@click.option("--video", type=Whole(0, 1_000_000), help="Number of video streams of 5 Mb/s in bursts.")
+@click.option("--queue", type=DISCIPLINE, default="droptail", show_default=True, help="Queue discipline.")
+@click.option("--packet", metavar="SIZE", default="1500B", show_default=True, help="Size of full packets.")
 @click.option(
     "--buffer",
     metavar="BUFFER",
-    help="Set what is configured now; 0.5BDP, or 100p without responsive flows, by default.",
+    help="Configured buffer; by default 0.5BDP, or 100p without responsive flows.",
 )
 @click.option(
     "--goal",
@@ -54,10 +60,10 @@ __all__ = ["new"]
     multiple=True,
     type=GOAL,
     metavar="GOAL",
-    help="Ask for this, as in 'utilization>=0.98'. May be repeated.",
+    help="Add a goal, as in 'utilization>=98%'. May be repeated.",
 )
-@click.option("--title", default="", help="Use this title in pictures and reports.")
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@click.option("--title", default="", help="Title of the scenario, for pictures and reports.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def new(
     file: Path | None,
     origin: str | None,
@@ -70,10 +76,10 @@ def new(
     force: bool,
     **given: Any,
 ) -> None:
-    """Write a commented scenario to start from, and ask on a terminal for what no option says.
+    """Write a commented scenario; on a terminal, ask for missing values.
 
-    FILE may be - for standard output; with --from it may be left out. What --list lists needs no copy to be asked
-    about: `forebay recommend @NAME`.
+    FILE may be - for standard output. With --from it may be omitted. A scenario of --list can be used without a copy:
+    `forebay recommend @NAME`.
     """
     if listed:
         _check_alone("listed", ())
@@ -111,7 +117,7 @@ def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
         if given and name != argument and name not in besides:
             alone = next(each.opts[0] for each in context.command.params if each.name == argument)
-            raise InputError(f"found it beside {alone}; allowed: one of them", name)
+            raise InputError(f"cannot be combined with {alone}; use one of them", name)
 
 
 def _check_ending(file: Path) -> None:
@@ -167,4 +173,4 @@ def _check_whole(found: Shipped) -> None:
     """Refuse to print a scenario that needs further files."""
     if found.companions:
         named = ", ".join(path.name for path in found.companions)
-        raise InputError(f"found -; allowed: a file, beside which {named} is copied too", "file")
+        raise InputError(f"found -; allowed: a file, because {named} is copied as well", "file")

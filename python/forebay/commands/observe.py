@@ -23,33 +23,41 @@ __all__ = ["observe"]
 
 
 @verb(
-    ("observe port.pcapng --out branch.toml --report branch.html", "From a capture to a scenario and a page:"),
-    ("observe in.pcap out.pcap --rate 1Gbps", "From captures of both sides of the queue:"),
-    ("observe counters.csv --rate 10Gbps", "From a port's counters:"),
-    ("observe --ss dump.txt", "From what `ss -tin` prints of a server's sockets:"),
+    ("observe port.pcapng --out branch.toml --report branch.html", "Make a scenario and a page from a capture:"),
+    ("observe in.pcap out.pcap --rate 1Gbps", "Read captures of both sides of the queue:"),
+    ("observe counters.csv --rate 10Gbps", "Read the counters of a port:"),
+    ("observe --ss dump.txt", "Read the output of `ss -tin` on a server:"),
+    groups={
+        "Input": ("--rate", "--port", "--window", "--sampling", "--ss"),
+        "Output": ("--out", "--report", "--json"),
+    },
 )
 @click.argument("inputs", nargs=-1, type=Readable("a capture, flow records, counters or sockets"), metavar="INPUT...")
-@click.option("--rate", metavar="RATE", help="Take the link's rate from here, as in 1Gbps, and not from the input.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the scenario there, commented.")
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with everything there.")
+@click.option("--rate", metavar="RATE", help="Rate of the link, as in 1Gbps, instead of that of the input.")
 @click.option(
-    "--ss", "sockets", type=Readable("what `ss -tin` prints"), metavar="FILE", help="Read what `ss -tin` has printed."
+    "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write the commented scenario into this file."
+)
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page with all results into this file."
+)
+@click.option(
+    "--ss", "sockets", type=Readable("what `ss -tin` prints"), metavar="FILE", help="File with the output of `ss -tin`."
 )
 @click.option(
     "--port",
     metavar="PORT",
-    help="Take this port of several: its name in counters, the number of its interface in flow records.",
+    help="Port to describe: its name in counters, its interface number in flow records.",
 )
 @click.option(
     "--sampling",
     type=click.IntRange(1, 1_000_000),
     metavar="N",
-    help="Take flow records for those of one packet in N, where they do not say it.",
+    help="Sampling of flow records: one packet in N, if the records do not state it.",
 )
 @click.option(
     "--window",
     metavar="WINDOW",
-    help="Describe this part of counters or flow records instead of the busiest hour: a length such as 15min, "
+    help="Part of counters or flow records to describe, instead of the busiest hour: a length such as 15min, "
     "2026-11-23T20:00..2026-11-23T22:00, times of each day such as 20:00..22:00 (UTC), or all.",
 )
 @click.option(
@@ -57,7 +65,7 @@ __all__ = ["observe"]
     type=Size(),
     default="1GB",
     show_default=True,
-    help="Limit the memory of the command. An input that needs more is refused as soon as that shows.",
+    help="Limit the memory; an input that needs more is refused.",
 )
 @AS_JSON
 def observe(
@@ -73,12 +81,13 @@ def observe(
     *,
     as_json: bool,
 ) -> None:
-    """Make a scenario of captures, flow records, counters or sockets, and say what they cannot tell.
+    """Make a scenario from captures, flow records or counters.
 
-    INPUT is pcap or pcapng (also packed by gzip or zstd), flow records (NetFlow, IPFIX, nfdump, Zeek, Suricata, SiLK),
-    counters or rates of a port (SNMP, gNMI, Prometheus, Telegraf, sysstat, rrdtool, tc), or what `ss -tin` prints. Two
-    captures of the same packets are taken for both sides of a queue. Of counters and flow records the busiest hour is
-    described. No address leaves: flows are named by their roles.
+    INPUT is a capture (pcap or pcapng, also compressed by gzip or zstd), flow records (NetFlow, IPFIX, nfdump, Zeek,
+    Suricata, SiLK), counters or rates of a port (SNMP, gNMI, Prometheus, Telegraf, sysstat, rrdtool, tc), or the output
+    of `ss -tin`. Two captures of the same packets are read as both sides of a queue. Counters and flow records are
+    described in their busiest hour. The output lists values that the input cannot show. It contains no addresses:
+    flows are named by their roles.
     """
     from forebay.errors import InputError
     from forebay.observation.busy_hour import Window

@@ -38,19 +38,17 @@ SET = click.option(
     multiple=True,
     type=SETTING,
     metavar="KEY=VALUE",
-    help="Change a key of the scenario, as in link.buffer=100p. May be repeated.",
+    help="Set a key, as in link.buffer=100p. May be repeated.",
 )
-SEED = click.option("--seed", type=Whole(0, MOST_SEED), help="Use this seed instead of the scenario's own.")
+SEED = click.option("--seed", type=Whole(0, MOST_SEED), help="Use this seed, not the scenario's.")
 JOBS = click.option(
     "--jobs",
     type=Whole(1, MOST_JOBS),
-    help="Run on this many threads; all cores by default. Results do not depend on it.",
+    help="Use this many threads; by default all cores.",
 )
 
 
-SCHEDULER = click.option(
-    "--scheduler", metavar="ADDRESS", help="Run on the workers of this Dask scheduler; results do not depend on it."
-)
+SCHEDULER = click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler.")
 
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:  # noqa: ARG001
@@ -66,26 +64,26 @@ MEMORY = click.option(
     type=Size(),
     expose_value=False,
     callback=_allow,
-    help="Limit the memory of all simultaneous runs together, as in 16GB; 4GB by default. A run that may need more "
-    "than twice as much is refused before it begins. A run that reaches the limit ends.",
+    help="Limit the memory of all simultaneous runs; by default 4GB. A run that reaches the limit ends. A run that "
+    "may need more than twice the limit does not start.",
 )
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output and nothing else.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 REPLICATIONS = click.option(
     "--replications",
     type=Whole(1, MOST_REPLICATIONS),
-    help="Run this many replications instead of the scenario's own number.",
+    help="Run this many replications, not the scenario's number.",
 )
 RESULTS_OUT = click.option(
     "--out",
     type=OutputFolder(),
     metavar="DIR",
-    help="Write the picture (PNG and SVG) and the JSON into this directory.",
+    help="Write the picture (PNG, SVG) and the JSON here.",
 )
 PICTURE = click.option(
     "--picture",
     type=OutputFile(".png", ".svg"),
-    metavar="FILE.png|.svg",
-    help="Write the picture alone, as PNG or SVG by the name's ending.",
+    metavar="FILE",
+    help="Write only the picture: a name in .png or .svg.",
 )
 #: Files are written on request only, so the option has no effect; scripts for 0.2.0 still pass it.
 NO_PICTURE = click.option("--no-picture", is_flag=True, hidden=True, expose_value=False)
@@ -94,12 +92,13 @@ MEASURED_BY = click.option(
     default="packet",
     show_default=True,
     type=ENGINE,
-    help="Measure with this engine: packet, fluid, or kernel in real time.",
+    help="Simulate with this engine: packet, fluid or kernel.",
 )
 JITTER = click.option(
     "--jitter",
     is_flag=True,
-    help="Add up to a packet time of jitter to every round trip and stagger the starts, if flows would move in step.",
+    help="Remove phase effects, if there are any: vary each round trip by up to one packet time and stagger the "
+    "starts.",
 )
 
 
@@ -111,8 +110,8 @@ def goals(action: str) -> Callable[[Function], Function]:
         multiple=True,
         type=GOAL,
         metavar="GOAL",
-        help=f"{action} this goal, such as 'utilization>=0.99', instead of the file's goal on the same metric. "
-        "May be repeated.",
+        help=f"{action} this goal, such as 'loss_rate<=1%', instead of the file's goal for the metric. May be "
+        "repeated.",
     )
 
 
@@ -122,7 +121,7 @@ def within(result: str) -> Callable[[Function], Function]:
         "--within",
         type=Time(),
         metavar="TIME",
-        help=f"Give {result} so far after this time, as in 30s; the same command goes on from there.",
+        help=f"Stop after this time, as in 30s, and print {result} so far. The same command continues later.",
     )
 
 
@@ -131,5 +130,5 @@ def fresh(noun: str) -> Callable[[Function], Function]:
     return click.option(
         "--fresh",
         is_flag=True,
-        help=f"Ignore the runs of an interrupted {noun}, and keep none for the next.",
+        help=f"Start a new {noun}: neither use nor store runs.",
     )

@@ -16,14 +16,17 @@ __all__ = ["plot"]
 
 
 @verb(
-    ("plot out/link", "Draw what a sweep left in out/link:"),
-    ("plot out/link --out pictures", "Write the pictures elsewhere:"),
+    ("plot out/link", "Draw the results of a sweep in out/link:"),
+    ("plot out/link --out pictures", "Write the pictures into another directory:"),
     heavy=True,
 )
 @click.argument("path", type=Readable("what sweep or run --trace left"))
-@click.option("--out", type=OutputFolder(), help="Write the pictures into this directory; beside PATH by default.")
+@click.option("--out", type=OutputFolder(), help="Directory of the pictures; by default that of PATH.")
 def plot(path: Path, out: Path | None) -> None:
-    """Draw what sweep or run --trace left at PATH."""
+    """Draw the results of `sweep` or `run --trace`.
+
+    PATH is the directory that the command wrote, or one of its tables.
+    """
     from forebay.views.pictures import draw
 
     if path.is_dir():

@@ -40,19 +40,25 @@ __all__ = ["cli", "main"]
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @VERSION
 def cli() -> None:
-    """Find how large a router's buffer should be, by formulas, a fluid model and packet simulation.
+    """Find the right size of a router's buffer, with formulas, a fluid model and packet simulation.
 
-    A scenario file describes a link and its traffic; `forebay new` drafts one, and `forebay new --list` says which
-    there are.
+    A scenario file describes a link and its traffic. `forebay new` writes one, and `forebay new --list` lists the
+    scenarios that come with forebay.
     """
 
 
 cli.examples = (
     ("recommend @campus-uplink", "Find the buffer of a scenario that comes with forebay:"),
-    ("new link.toml --rate 100Mbps --rtt 40ms --long 8", "Draft a scenario:"),
+    ("new link.toml --rate 100Mbps --rtt 40ms --long 8", "Write a scenario:"),
     ("recommend link.toml", "Find its buffer:"),
     ("explain queue_delay_p99", "Look up a name:"),
 )
+cli.groups = {
+    "Find or test a buffer": ("recommend", "check", "compare"),
+    "Make a scenario": ("new", "observe", "translate"),
+    "Simulate": ("run", "sweep", "plot", "emulate", "lab"),
+    "Look up": ("explain", "reproduce", "schema", "completion"),
+}
 for verb in (
     run,
     recommend,
@@ -123,7 +129,7 @@ def _answer() -> None:
         sys.stdout = None if error.filename is None else sys.stdout
         fail(f"{error.filename or 'standard output'}: cannot be written: {error.strerror or error}", 2)
     except MemoryError:
-        fail("found no more memory; allowed: a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
+        fail("the memory is exhausted; use a smaller scenario, fewer --jobs, or a larger limit (ulimit -v)", 1)
 
 
 def _check_text(arguments: list[str]) -> None:

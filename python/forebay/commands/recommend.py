@@ -65,24 +65,31 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     ),
     (
         "recommend link.toml --goal 'utilization>=98%' --for linux",
-        "Ask for a higher utilization, and for the configuration of a Linux router:",
+        "Require a higher utilization, and print the configuration of a Linux router:",
     ),
     ("recommend port.toml --classes", "Size the buffers of all classes of a port together:"),
     ("recommend link.toml --quick", "Get a quick answer:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
-    ("recommend link.toml --picture answer.png", "Write the picture alone:"),
-    refusal="No buffer meets the goals; the answer says what each of them needs.",
+    ("recommend link.toml --picture answer.png", "Write only the picture:"),
+    refusal="No buffer meets all goals. The answer says which buffer each goal needs.",
     codes={
-        0: "A buffer meets the goals.",
-        3: "Undecided: the runs neither confirm a buffer nor exclude all of them. The answer names the range.",
+        0: "A buffer meets all goals.",
+        3: "Undecided: the runs neither confirm a buffer nor exclude all buffers. The answer names the range.",
     },
     heavy=True,
+    groups={
+        "Goals": ("--goal", "--minimize", "--maximize", "--fraction", "--largest"),
+        "Search": ("--over", "--classes", "--also", "--confidence", "--resolution", "--set", "--assume-lower-bounds"),
+        "Simulation": ("--engine", "--replications", "--quick", "--within", "--jitter", "--fresh"),
+        "Further results": ("--sensitivity", "--pareto"),
+        "Router configuration": ("--for", "--access", "--download", "--upload"),
+    },
 )
 @FILE
 @goals("Meet")
 @SET
 @click.option(
-    "--also", multiple=True, metavar="BUFFER", help="Measure this buffer, too, as in 20p or 0.5BDP. May be repeated."
+    "--also", multiple=True, metavar="BUFFER", help="Also simulate this buffer: 20p or 0.5BDP. May be repeated."
 )
 @MEASURED_BY
 @click.option(
@@ -90,14 +97,14 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     type=Share(),
     default="95%",
     show_default=True,
-    help="Confirm all goals at this one-sided confidence.",
+    help="Confirm all goals with this one-sided confidence.",
 )
 @click.option(
     "--resolution",
     type=Share(),
     default="5%",
     show_default=True,
-    help="Search to within this share of the smallest buffer, as far as noise allows.",
+    help="Relative accuracy of the buffer, if noise permits it.",
 )
 @REPLICATIONS
 @RESULTS_OUT
@@ -108,7 +115,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     "report_to",
     type=OutputFile(".html", ".htm"),
     metavar="FILE.html",
-    help="Write a shareable page: one file that fetches nothing, with interactive pictures, printable on A4.",
+    help="Write a page with interactive pictures: one file, printable on A4.",
 )
 @click.option(
     "--for",
@@ -116,76 +123,74 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
     multiple=True,
     type=PLATFORM,
     metavar="PLATFORM",
-    help="Give the whole configuration for this platform, such as linux, junos or ios-xr, too. May be repeated.",
+    help="Also print the configuration for this platform, such as linux, junos or ios-xr. May be repeated.",
 )
 @click.option(
     "--access",
     type=ACCESS,
     metavar="KIND",
-    help="Configure Linux and OpenWrt in front of this access line, such as docsis, ethernet or pppoe-ptm+vlan: below "
-    "its rate and with its framing.",
+    help="Shape below the rate of this access line, with its framing, on Linux and OpenWrt: docsis, ethernet or "
+    "pppoe-ptm+vlan.",
 )
 @click.option(
     "--download",
     metavar="RATE",
-    help="Shape the download of the access line too, whose rate is this; the simulated link is then the upload.",
+    help="Rate of the download, to shape it too, if the simulated link is the upload.",
 )
 @click.option(
     "--upload",
     metavar="RATE",
-    help="Shape the upload of the access line too, whose rate is this; the simulated link is then the download.",
+    help="Rate of the upload, to shape it too, if the simulated link is the download.",
 )
 @click.option(
     "--fraction",
     type=Share(),
-    help="Meet all goals in this share of the draws, as in 90%, instead of on average over them.",
+    help="Meet all goals in this share of the replications, as in 90%, instead of on average.",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Answer from few replications, with a wider interval and at most 80 % confidence.",
+    help="Run few replications: at most 80 % confidence and a wider interval.",
 )
 @within("the best answer")
 @click.option(
-    "--sensitivity", is_flag=True, help="Search again with flows, round trips and load 20 % lower and higher."
+    "--sensitivity", is_flag=True, help="Search again with flows, round trips and load changed by -20 % and +20 %."
 )
 @click.option(
     "--pareto",
     metavar="A,B",
-    help="Show the Pareto-optimal buffers for two metrics, too, as in utilization,queue_delay_p99.",
+    help="Also list the Pareto-optimal buffers for two metrics: utilization,queue_delay_p99.",
 )
 @click.option(
     "--over",
     multiple=True,
-    metavar="KEY[=LOW..HIGH]",
+    metavar="KEY[=VALUES]",
     default=("link.buffer",),
     show_default=True,
-    help="Size this buffer while the others stay, such as link.queue.classes.voice.buffer. With two ends, as in "
-    "link.queue.threshold=5p..500p, search any other key. With a list of values, as in link.queue=droptail,codel, give "
-    "the answer with each value and the best one. With two ranges, map where the goals hold.",
+    help="Search this buffer, such as link.queue.classes.voice.buffer. With a range, as in "
+    "link.queue.threshold=5p..500p, search another key. With a list, as in link.queue=droptail,codel, find the best "
+    "value. With two ranges, map where all goals are met.",
 )
 @click.option(
     "--classes",
     is_flag=True,
-    help="Size the buffers of all classes of the target link, and confirm all goals with these buffers together.",
+    help="Size the buffers of all classes of the target link together.",
 )
 @click.option(
     "--minimize",
     metavar="METRIC",
-    help="Find the buffer at which this metric is lowest, among those that meet the goals.",
+    help="Among the buffers that meet the goals, find the one with the lowest value of this metric.",
 )
 @click.option(
     "--maximize",
     metavar="METRIC",
-    help="Find the buffer at which this metric is highest, among those that meet the goals.",
+    help="As --minimize, with the highest value of this metric.",
 )
 @ASSUME_LOWER_BOUNDS
-@click.option("--largest", is_flag=True, help="Find the largest value that meets the goals instead of the smallest.")
+@click.option("--largest", is_flag=True, help="Find the largest value that meets the goals, not the smallest.")
 @JITTER
 @fresh("search")
-@click.option(
-    "--verbose", is_flag=True, help="Also print the rules that do not apply, every metric and the steps of the search."
-)
+@click.option("--verbose", is_flag=True, help="Also print unsuitable rules, all metrics and the search.")
 @JOBS
 @SCHEDULER
 @MEMORY
@@ -203,9 +208,10 @@ def recommend(
     assume_lower_bounds: bool,
     **asked: Any,
 ) -> None:
-    """Find the smallest buffer that meets the goals, and compare it with the published rules.
+    """Find the smallest buffer that meets the goals.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
+    FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The answer compares the
+    buffer with published sizing rules.
     """
     from forebay.scenario import TARGET
     from forebay.search.recommendation import recommend as find
@@ -219,7 +225,7 @@ def recommend(
     )
     if taken and (classes or len(_varied(asked["over"])) > 1):
         raise InputError(
-            "found it beside --assume-lower-bounds; allowed: one of both", "classes" if classes else "over"
+            "cannot be combined with --assume-lower-bounds; use one of them", "classes" if classes else "over"
         )
     if classes:
         _size_classes(scenario, asked, fresh=fresh, as_json=as_json, verbose=verbose)
@@ -308,7 +314,7 @@ def _going_on(*, kept: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         if not kept:
             raise
-        raise Interrupted("interrupted; the same command goes on from here") from None
+        raise Interrupted("interrupted; the same command continues from here") from None
 
 
 def _varied(over: Iterable[str]) -> list[str]:
@@ -349,7 +355,7 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
     context = click.get_current_context()
     for name in (*asked, "out", "picture", "report_to"):
         if name not in OF_CLASSES and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise InputError("found it beside --classes; allowed: one of both", name)
+            raise InputError("cannot be combined with --classes; use one of them", name)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
         told = (
@@ -386,7 +392,7 @@ def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: b
     context = click.get_current_context()
     for name in (*asked, "report_to"):
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise InputError("found it beside two --over; allowed: one --over, or a map without it", name)
+            raise InputError("cannot be combined with two --over; use one --over or omit it", name)
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
         found = feasible_map(
             scenario,

@@ -18,24 +18,24 @@ __all__ = ["reproduce"]
 
 @verb(
     ("reproduce list", "List papers and figures:"),
-    ("reproduce auge/fig3 --quick", "Reproduce one figure, coarsely:"),
+    ("reproduce auge/fig3 --quick", "Reproduce one figure with shorter runs:"),
 )
 @click.argument("what", default="list", type=FIGURE)
-@click.option("--quick", is_flag=True, help="Run the coarse version: shorter runs, fewer buffers and replications.")
+@click.option("--quick", is_flag=True, help="Use shorter runs, fewer buffers and fewer replications.")
 @click.option(
     "--out",
     type=OutputFolder(),
     default=Path("out/gallery"),
     show_default=True,
-    help="Write results, pictures and the page into this directory, and go on with what it has already.",
+    help="Directory of results, pictures and the page; finished runs in it are used.",
 )
 @JOBS
 @SCHEDULER
 @AS_JSON
 def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: str | None, as_json: bool) -> None:
-    """Reproduce published figures and judge what the papers claim.
+    """Reproduce published figures and test the papers' claims.
 
-    WHAT is list, all, a PAPER or PAPER/FIGURE.
+    WHAT is list, all, the name of a paper, or PAPER/FIGURE.
     """
     from forebay.extras import need
     from forebay.measurement.cluster import connected

@@ -29,9 +29,13 @@ MANY = 16
 
 
 @verb(
-    ("run link.toml", "Simulate a scenario and print what happened:"),
-    ("run link.toml --set link.buffer=20p --replications 8", "Try another buffer:"),
+    ("run link.toml", "Simulate a scenario and print its metrics:"),
+    ("run link.toml --set link.buffer=20p --replications 8", "Simulate it with another buffer:"),
     ("run - --engine fluid --json < scenario.json", "Read the scenario from standard input and print JSON:"),
+    groups={
+        "Simulation": ("--engine", "--model", "--set", "--seed", "--fit-synchronisation"),
+        "Number of runs": ("--replications", "--precision", "--batches"),
+    },
 )
 @FILE
 @click.option(
@@ -39,9 +43,9 @@ MANY = 16
     default="packet",
     show_default=True,
     type=ENGINE,
-    help="Answer with packet, fluid, closed_form, or kernel in real time.",
+    help="Use this engine: packet, fluid, closed_form or kernel.",
 )
-@click.option("--model", type=MODEL, help="Use this closed-form model instead of the one that fits the scenario.")
+@click.option("--model", type=MODEL, help="Use this closed-form model; by default one that fits.")
 @SET
 @SEED
 @REPLICATIONS
@@ -49,22 +53,22 @@ MANY = 16
     "--precision",
     multiple=True,
     metavar="[METRIC=]X",
-    help="Run replications until the half width is this small: 1%, loss_rate=5%, queue_delay_p99=0.5ms. May be "
-    "repeated.",
+    help="Run replications until the half width of the confidence interval is at most X: 1%, loss_rate=5%, "
+    "queue_delay_p99=0.5ms. May be repeated.",
 )
 @click.option(
     "--batches",
     type=Whole(5, 1000),
-    help="Run once and take the intervals of utilization and mean queue from this many batches of the run, such as 20.",
+    help="Run once, and compute intervals of utilization and mean queue from N parts of the run, such as 20.",
 )
-@click.option("--trace", "trace_to", type=OutputFolder(), help="Write what the run recorded into this directory.")
+@click.option("--trace", "trace_to", type=OutputFolder(), help="Write the recorded traces into this directory.")
 @click.option(
     "--fit-synchronization",
     "--fit-synchronisation",
     "fit",
     cls=OtherSpelling,
     is_flag=True,
-    help="Let as many flows lose together in the fluid engine as the packet engine measures.",
+    help="Give the fluid engine the synchronization of losses that the packet engine measures.",
 )
 @click.option("--verbose", is_flag=True, help="Print every metric of the link and of each group.")
 @JOBS
@@ -85,10 +89,10 @@ def run(
     jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Run one scenario on one engine and print what it measured.
+    """Run a scenario on one engine and print the measured metrics.
 
-    FILE is a scenario in TOML, or in JSON where its name ends in .json; - reads either from standard input, and @NAME
-    is one that comes with forebay.
+    FILE is a scenario in TOML, or in JSON if its name ends in .json. - is standard input, and @NAME is a scenario of
+    forebay.
     """
     if trace_to is not None or precision or batches or fit or (jobs or 1) > MANY:
         check_address_space()
@@ -153,12 +157,14 @@ class Wanted:
             choosing = [known.name for known in engines.values() if known.models]
             if self.engine not in choosing:
                 allowed = f"with --engine {', '.join(choosing)}"
-                raise InputError(f"found beside --engine {self.engine}; allowed: {allowed}", "model")
+                raise InputError(f"not available with --engine {self.engine}; allowed: {allowed}", "model")
         counted = self.replications is not None or self.traces
         if self.precision and counted:
-            raise InputError("found beside --replications or --trace; allowed: one of them", "precision")
+            raise InputError("cannot be combined with --replications or --trace; use one of them", "precision")
         if self.batches is not None and (self.precision or counted):
-            raise InputError("found beside --precision, --replications or --trace; allowed: one of them", "batches")
+            raise InputError(
+                "cannot be combined with --precision, --replications or --trace; use one of them", "batches"
+            )
 
     def runs(self, scenario: Scenario) -> int | None:
         """Number of replications in all; None if a precision determines it."""
@@ -194,14 +200,14 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     from forebay.measurement.synchronization import fit_synchronization
 
     if not assumes_losses(engine):
-        raise InputError(f"found beside --engine {engine}; allowed: with --engine fluid", "fit")
+        raise InputError(f"not available with --engine {engine}; allowed: with --engine fluid", "fit")
     from forebay.text.formatting import counted
 
     with progress_bar("fitting", quiet=quiet) as progress:
         fitted = fit_synchronization(scenario, seed=seed, progress=progress)
     say(
-        f"fitted to {counted(fitted.events, 'congestion event')} of the packet engine: "
-        f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in one",
+        f"synchronization from {counted(fitted.events, 'congestion event')} of the packet engine: "
+        f"{100 * fitted.fraction:.1f} % of {counted(fitted.flows, 'flow')} lose in an event",
         err=True,
     )
     for warning in fitted.warnings:

@@ -10,7 +10,7 @@ from forebay.commands.verb import verb
 __all__ = ["schema"]
 
 
-@verb(("schema > forebay.schema.json", "Write it for an editor:"))
+@verb(("schema > forebay.schema.json", "Write the schema into a file for an editor:"))
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     from forebay import _core

@@ -28,14 +28,18 @@ __all__ = ["sweep"]
 @verb(
     (
         "sweep link.toml --over link.buffer=0.1BDP..2BDP:8 --out out/link",
-        "Run eight buffers, evenly spread on a logarithmic scale:",
+        "Run eight buffers, evenly spaced on a logarithmic scale:",
     ),
     (
         "sweep link.toml --over link.buffer=9p --over run.seed=1,2 --out x",
-        "Run a grid of two keys:",
+        "Run all combinations of two keys:",
     ),
-    refusal="Some runs failed, or a replayed archive gave other numbers.",
+    refusal="Some runs failed, or a replayed archive gave different numbers.",
     heavy=True,
+    groups={
+        "Runs": ("--over", "--set", "--engine", "--replications", "--seed"),
+        "Archives": ("--bundle", "--replay"),
+    },
 )
 @click.argument("file", type=SCENARIO, required=False)
 @click.option(
@@ -43,31 +47,33 @@ __all__ = ["sweep"]
     multiple=True,
     type=SETTING,
     metavar="AXIS",
-    help="Vary a key: KEY=A,B,C or KEY=A..B:N (logarithmic) or KEY=A..B:Nlin, as in link.buffer=0.01BDP..2BDP:12. "
-    "May be repeated.",
+    help="Vary a key: KEY=A,B,C, or N values as KEY=A..B:N (logarithmic) or KEY=A..B:Nlin (linear), as in "
+    "link.buffer=0.01BDP..2BDP:12. May be repeated.",
 )
 @SET
 @click.option(
-    "--engine", default="packet", show_default=True, type=ENGINE, help="Run on this engine where no axis names one."
+    "--engine",
+    default="packet",
+    show_default=True,
+    type=ENGINE,
+    help="Use this engine, if no --over varies the engine.",
 )
 @REPLICATIONS
 @SEED
-@click.option(
-    "--out", type=OutputFolder(), help="Write the results into this directory, and go on with what it has already."
-)
+@click.option("--out", type=OutputFolder(), help="Directory of the results; finished runs in it are used.")
 @click.option(
     "--bundle",
     "bundle_to",
     type=OutputFile(".zip"),
     metavar="FILE.zip",
-    help="Write one archive, too, with all that it takes to look at the sweep and to run it again.",
+    help="Also write one archive with the results and the input of the sweep.",
 )
 @click.option(
     "--replay",
     "replayed",
     type=Readable("an archive as sweep --bundle wrote it"),
     metavar="FILE.zip",
-    help="Run such an archive again and compare every number, without FILE and --over.",
+    help="Run an archive again, without FILE and --over, and compare every number.",
 )
 @JOBS
 @SCHEDULER
@@ -86,9 +92,10 @@ def sweep(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Run a grid of scenarios into a directory of Parquet tables; a sweep that was stopped goes on where it was.
+    """Run all combinations of keys, and write Parquet tables.
 
-    FILE is a scenario in TOML or JSON; - reads it from standard input, and @NAME is one that comes with forebay.
+    FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The same command
+    continues a sweep that was interrupted.
     """
     from forebay.extras import need
     from forebay.sweeps.sweeping import sweep as run_grid
@@ -98,7 +105,7 @@ def sweep(
     if replayed is not None:
         if file is not None or over or overrides or bundle_to or replications is not None or seed is not None:
             allowed = "--out, --jobs, --scheduler and --json"
-            raise InputError(f"found beside FILE or what changes it; allowed: {allowed}", "replayed")
+            raise InputError(f"cannot be combined with FILE or options that change it; allowed: {allowed}", "replayed")
         _replay(replayed, as_json=as_json, out=out, **where)
         return
     for name, value in (("FILE", file), ("--over", over), ("--out", out)):

@@ -23,7 +23,7 @@ __all__ = ["translate"]
 
 @verb(
     ("translate 'buffer-size temporal 20000' --for junos --link 10Gbps", "Read a line of Junos:"),
-    ("translate qos.txt --for linux --toml", "Make the [link] table of a scenario from what a device has:"),
+    ("translate qos.txt --for linux --toml", "Make the [link] table of a scenario from a file:"),
 )
 @click.argument("setting")
 @click.option(
@@ -32,19 +32,18 @@ __all__ = ["translate"]
     type=PLATFORM,
     metavar="PLATFORM",
     required=True,
-    help="Read it as this platform's, such as linux, junos or ios-xr.",
+    help="Platform of the text, such as linux, junos or ios-xr.",
 )
-@click.option("--link", "rate", metavar="RATE", help="Count with this rate where nothing shapes, as in 10Gbps.")
-@click.option(
-    "--rtt", metavar="TIME", help="Give the multiple of the bandwidth-delay product for this round trip, too."
-)
-@click.option("--packet", default="1500B", show_default=True, help="Count packets as this large.")
+@click.option("--link", "rate", metavar="RATE", help="Rate of the port, as in 10Gbps, if the text has no shaper.")
+@click.option("--rtt", metavar="TIME", help="Also print the buffer in bandwidth-delay products of this round trip.")
+@click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet.")
 @click.option(
     "--direction",
     type=click.Choice(["upload", "download"]),
-    help="Read this direction where the text shapes both; without it the upload.",
+    metavar="WAY",
+    help="Direction to read, if the text shapes upload and download; by default upload.",
 )
-@click.option("--toml", "as_toml", is_flag=True, help="Print the [link] table of a scenario, nothing else.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print only the [link] table of a scenario.")
 @AS_JSON
 def translate(
     setting: str,
@@ -57,11 +56,11 @@ def translate(
     as_toml: bool,
     as_json: bool,
 ) -> None:
-    """Read a router's configuration back: buffer, rate, discipline.
+    """Read the buffer, rate and discipline of a router's configuration.
 
-    SETTING is the text itself, a file, or - for standard input: what `recommend --for` writes, a line of it, or what
-    the device prints. Lines that are about something else are skipped and listed. What the text leaves to the hardware
-    is listed as unknown, and what a scenario does not have as not simulated.
+    SETTING is a file, - for standard input, or the text itself: the output of `recommend --for`, a line of it, or the
+    output of the device. The answer lists skipped lines, values that the text leaves to the hardware (unknown), and
+    settings that a scenario does not have (not simulated).
     """
     from forebay.configuration.configuring import link_table
     from forebay.configuration.configuring import translate as read

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
@@ -16,10 +17,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Meanings of the exit codes that every verb has.
 EXITS = {
     0: "Done.",
-    1: "Done, but the answer is no, or an error of forebay's own.",
-    2: "The input is wrong; one line on standard error says what.",
+    1: "The answer is no, or forebay has an internal error.",
+    2: "The input is wrong; one line on standard error describes the error.",
     130: "Interrupted.",
 }
+
+
+#: Groups of options that many verbs have, by heading; the help shows them after the groups of the verb.
+COMMON_GROUPS = {
+    "Computation": ("--jobs", "--scheduler", "--memory"),
+    "Output": ("--out", "--picture", "--report", "--trace", "--verbose", "--json"),
+}
+#: Heading of the options that belong to no group.
+OTHER_OPTIONS = "Other options"
 
 
 class Verb(click.Command):
@@ -35,6 +45,8 @@ class Verb(click.Command):
         Meanings of further exit codes.
     heavy : bool
         Whether the verb loads NumPy, Polars or Matplotlib.
+    groups : mapping, optional
+        Options of each group of the help, by its heading; without groups the help has one list.
     """
 
     def __init__(
@@ -44,9 +56,11 @@ class Verb(click.Command):
         refusal: str = "",
         codes: Mapping[int, str] | None = None,
         heavy: bool = False,
+        groups: Mapping[str, Sequence[str]] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
+        self.groups = dict(groups or {})
         self.examples = examples
         self.refusal = refusal
         self.codes = dict(codes or {})
@@ -64,6 +78,28 @@ class Verb(click.Command):
         refusal = {1: self.refusal} if self.refusal else {}
         usual = {code: meaning for code, meaning in EXITS.items() if code != 1}
         return dict(sorted((usual | refusal | self.codes).items()))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in groups, each under its heading."""
+        if not self.groups:
+            super().format_options(ctx, formatter)
+            return
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = {each.opts[-1]: each.get_help_record(ctx) for each in options}
+        shown = {name: record for name, record in records.items() if record is not None}
+        widest = max(len(option) for option, _ in shown.values())
+        for heading, names in self._option_groups(shown).items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{shown[name][0]:<{widest}}", shown[name][1]) for name in names])
+
+    def _option_groups(self, shown: Iterable[str]) -> dict[str, list[str]]:
+        """The names of the shown options by heading: the groups of the verb, those of all verbs, and the others."""
+        left = list(shown)
+        groups: dict[str, list[str]] = {}
+        for heading, names in (*self.groups.items(), *COMMON_GROUPS.items(), (OTHER_OPTIONS, tuple(left))):
+            groups.setdefault(heading, []).extend(name for name in names if name in left)
+            left = [name for name in left if name not in groups[heading]]
+        return {heading: names for heading, names in groups.items() if names}
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes after the options."""
@@ -92,6 +128,8 @@ class Verbs(click.Group):
     """The group of all verbs."""
 
     examples: Sequence[tuple[str, str]] = ()
+    #: Names of verbs by the heading under which the help shows them.
+    groups: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -106,8 +144,15 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write each verb with its whole first sentence."""
-        with formatter.section("Verbs"):
-            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in sorted(self.commands.items())])
+        grouped = {name for names in self.groups.values() for name in names}
+        others = [name for name in sorted(self.commands) if name not in grouped]
+        widest = max(map(len, self.commands))
+        for heading, names in {**self.groups, "Other verbs": others}.items():
+            if names:
+                with formatter.section(heading):
+                    formatter.write_dl(
+                        [(f"{name:<{widest}}", self.commands[name].get_short_help_str(1000)) for name in names]
+                    )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes after the verbs."""
@@ -116,10 +161,14 @@ class Verbs(click.Group):
 
 
 def verb(
-    *examples: tuple[str, str], refusal: str = "", codes: Mapping[int, str] | None = None, heavy: bool = False
+    *examples: tuple[str, str],
+    refusal: str = "",
+    codes: Mapping[int, str] | None = None,
+    heavy: bool = False,
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Callable[..., Any]], Verb]:
-    """Declare a verb, with examples of its use."""
-    return click.command(cls=Verb, examples=examples, refusal=refusal, codes=codes, heavy=heavy)
+    """Declare a verb, with examples of its use and the groups of its options."""
+    return click.command(cls=Verb, examples=examples, refusal=refusal, codes=codes, heavy=heavy, groups=groups)
 
 
 #: Address space that the libraries reserve when they load on few cores, in bytes. With less some abort and others hang.

@@ -54,5 +54,5 @@ VERSION = click.option(
     is_eager=True,
     expose_value=False,
     callback=lambda context, option, asked: _tell(context, option, asked=asked),
-    help="Show the version, and what a report of a bug should say, and exit.",
+    help="Show the versions for a bug report, and exit.",
 )

@@ -81,6 +81,7 @@ def _promised(scenario: Scenario) -> tuple[bool, str]:
     if waiting < burst:
         return (
             False,
-            f"a buffer of {waiting:.0f} packets is less than half of the longest flow's fair window, {burst:.0f}",
+            f"the buffer of {waiting:.0f} packets is less than {burst:.0f}, half of the fair window of the longest "
+            f"flow",
         )
     return True, ""

@@ -88,7 +88,7 @@ def _synchronization(packet: Report, fluid: Report) -> Assumption | None:
     gap = abs(measured.mean - assumed.mean)
     doubt = (measured.half_width or 0.0) + (assumed.half_width or 0.0)
     return _check(
-        "the assumed fraction of the flows loses together",
+        "the assumed fraction of the flows loses in each event",
         gap <= max(SYNCHRONIZATION_GAP, doubt),
         f"{100 * assumed.mean:.0f} % assumed, {100 * measured.mean:.0f} % measured",
     )
@@ -101,11 +101,14 @@ def _bursts(scenario: Scenario) -> Assumption | None:
     waiting = scenario.buffer.packets
     paced = all(group.get("pacing", False) for group in _persistent(scenario))
     return _check(
-        "packets come evenly, so that the buffer absorbs no bursts",
+        "packets arrive evenly, without bursts",
         paced or waiting >= burst,
         "senders are paced"
         if paced
-        else f"the buffer holds {waiting:.0f} packets, half of the longest flow's fair window is {burst:.0f}",
+        else f"the buffer of {waiting:.0f} packets is less than {burst:.0f}, half of the fair window of the longest "
+        f"flow"
+        if waiting < burst
+        else f"the buffer of {waiting:.0f} packets holds {burst:.0f}, half of the fair window of the longest flow",
     )
 
 
@@ -115,7 +118,7 @@ def _windows(scenario: Scenario) -> Assumption | None:
         return None
     waiting = scenario.buffer.packets / scenario.core.persistent_flows
     return _check(
-        "windows of many packets",
+        "windows have many packets",
         window + waiting >= SMALL_WINDOW,
         f"a flow's fair window is {window:.0f} packets and its share of the buffer {waiting:.0f}",
     )
@@ -142,15 +145,20 @@ def _background(scenario: Scenario, fluid: Report) -> Assumption | None:
         return None
     constant = (Kind.FLUID_BACKGROUND, "constant")
     if not any((warning.kind, warning.subject) == constant for warning in fluid.warnings):
-        return _check("other traffic varies from round trip to round trip only", None, "it is redrawn as a normal law")
+        return _check(
+            "other traffic varies from round trip to round trip only",
+            None,
+            "its rate changes randomly, with a normal distribution",
+        )
     # Variation of a Poisson stream of that load within a round trip; bursty sources vary by more.
     packets = core.background_load * (core.bdp_packets or 0.0)
     waiting = max(scenario.buffer.packets, 1.0)
     return _check(
-        "other traffic is a constant rate",
+        "other traffic has a constant rate",
         math.sqrt(packets) <= FLUCTUATION * waiting,
-        f"{100 * core.background_load:.0f} % of the link, varying by {math.sqrt(packets):.0f} packets or more within a "
-        f"round trip, against a buffer of {waiting:.0f}",
+        f"it takes {100 * core.background_load:.0f} % of the link and varies by at least {math.sqrt(packets):.0f} "
+        f"packets "
+        f"in a round trip; the buffer has {waiting:.0f} packets",
     )
 
 
@@ -167,7 +175,7 @@ def _events(packet: Report) -> Assumption | None:
     if few is None:
         return None
     why = f"{few.values['events']:.0f} congestion events in the measured time"
-    return _check("enough congestion events for a mean", None, why)
+    return _check("there are enough congestion events for a mean", None, why)
 
 
 def _persistent(scenario: Scenario) -> Iterator[Mapping[str, Any]]:

@@ -136,7 +136,7 @@ def check_engines(engines: Collection[str]) -> None:
         if name not in known:
             raise InputError(_core.unknown("engine", name, known), "engines")
         if not in_real_time(name):
-            raise InputError(f"found `{name}`, which is asked in any case; allowed: engines in real time", "engines")
+            raise InputError(f"found `{name}`, which is always compared; allowed: engines in real time", "engines")
 
 
 def buffers(scenario: Scenario, points: int | None) -> list[int]:
@@ -302,4 +302,4 @@ def _reason(answer: Answer) -> str:
     said = [str(each) for each in answer.doubtful] or list(answer.notes or [answer.why])
     if answer.lateness is not None:
         said.insert(0, "measured in real time on this machine")
-    return "; ".join(text for text in said if text) or "its assumptions hold by their own account"
+    return "; ".join(text for text in said if text) or "its assumptions hold"

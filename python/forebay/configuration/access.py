@@ -57,7 +57,7 @@ class Framing:
     def __str__(self) -> str:
         cells = {"atm": ", in ATM cells", "ptm": ", in PTM's 64b/65b code", "none": ""}[self.cells]
         least = f", at least {self.least} bytes" if self.least else ""
-        return f"{self.overhead} bytes of framing a packet{least}{cells}"
+        return f"{self.overhead} bytes of framing per packet{least}{cells}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,10 @@ def asked_access(name: str | None, download: str | None, upload: str | None) -> 
     if name is None:
         for way, text in given.items():
             if text is not None:
-                raise InputError(f"found `{text}` without access; allowed: beside the access line, as in docsis", way)
+                raise InputError(
+                    f"found `{text}` without an access line; allowed: together with --access, as in --access docsis",
+                    way,
+                )
         return None
     return access(name, **rates)
 

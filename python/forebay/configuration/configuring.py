@@ -100,7 +100,10 @@ def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
 
 #: Disciplines whose delay does not depend on the limit, so that one of them serves a direction that was not simulated.
 _CONTROLLED = frozenset({"codel", "fq_codel", "pie", "fq_pie", "cake"})
-_IN_FRONT = f"{100 * SHARE.numerator // SHARE.denominator} % of the line's rate: packets wait here, not in the modem"
+_IN_FRONT = (
+    f"{100 * SHARE.numerator // SHARE.denominator} % of the rate of the line, so that packets wait here and not in the "
+    f"modem"
+)
 
 
 def configure(system: Platform, port: Port, access: Access | None = None) -> Configuration:
@@ -119,12 +122,17 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
         framing.
     """
     if port.medium:
-        return unconfigured(system, "the link has a `medium`: lines for a wire were not simulated")
+        return unconfigured(
+            system, "no configuration, because the simulated link has a `medium` and the router has a wire"
+        )
     if port.changing:
         average = rate_text(port.bits_per_second)
-        return unconfigured(system, f"the link's rate changes: lines with its average, {average}, were not simulated")
+        return unconfigured(
+            system,
+            f"no configuration, because the simulated rate changes; a constant rate of {average} was not simulated",
+        )
     if port.shaper is not None and not system.shapes:
-        return unconfigured(system, f"{system.name} cannot be told of a `shaper`: lines without it were not simulated")
+        return unconfigured(system, f"no configuration, because {system.name} does not support the simulated `shaper`")
     try:
         asked, of_access = _behind(system, port, access)
         fitted = fit(system, asked)
@@ -145,25 +153,27 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
 def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, tuple[str, ...]]:
     """The port as a shaper in front of an access line, and the facts to know about it."""
     if not system.accesses:
-        told = f"access: {system.name} cannot be told of an access line, so --access changes nothing here"
+        told = f"access: {system.name} does not support access lines, so --access has no effect"
         return port, () if access is None else (told,)
     if access is None:
-        counts = f"{port.framing} bytes of framing a packet" if port.framing else "IP packets alone"
+        counts = f"{port.framing} bytes of framing per packet" if port.framing else "only IP packets"
         return port, (
-            f"access: none given, so the shaper has the simulated rate and counts {counts}; for an access line give "
-            f"--access, one of {', '.join(ACCESSES)}, with +vlan for each VLAN tag",
+            f"access: none given, so the shaper has the simulated rate and counts {counts}. For an access line use "
+            f"--access with one of {', '.join(ACCESSES)}, and +vlan for each VLAN tag",
         )
     if port.shaper is not None:
-        return port, ("access: not used, as the link has a `shaper` of its own",)
+        return port, ("access: not used, because the link has a `shaper`",)
     share, framing = SHARE, access.framing
     if framing.cells == "ptm" and port.kind != "cake":
         share, framing = share * PTM, dataclasses.replace(framing, cells="none")
     notes = [f"access: {access.name}, {access.framing}"]
     other, back = access.other, "download" if access.direction == "upload" else "upload"
     if other is None:
-        notes.append(f"{back}: not shaped, as its rate is not given (--{back} RATE)")
+        notes.append(f"{back}: not shaped, because its rate is not given (--{back} RATE)")
     elif port.kind not in _CONTROLLED:
-        notes.append(f"{back}: not shaped, as no buffer was simulated for it; {port.kind} needs one for each direction")
+        notes.append(
+            f"{back}: not shaped, because {port.kind} needs a buffer and none was simulated for this direction"
+        )
         other = None
     else:
         other = max(1000, math.floor(other * share / 1000) * 1000)
@@ -246,13 +256,13 @@ def _shared(port: Port) -> Iterator[str]:
     if len(sharing) > 1:
         names = ", ".join(entry.name for entry in sharing[:-1]) + f" and {sharing[-1].name}"
         limit = sharing[0].queue.limit
-        yield f"buffer: simulated {limit} that {names} share, configured {limit} for each"
+        yield f"buffer: simulated {limit} shared by {names}, configured {limit} for each"
 
 
 def _policed(port: Port) -> Iterator[str]:
     """A note that the policer in front of the queue is not part of these lines."""
     if port.policed:
-        yield "policer: simulated in front of the queue, not among these lines"
+        yield "policer: simulated before the queue, but not configured by these lines"
 
 
 def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[str] = ()) -> str:
@@ -294,7 +304,7 @@ def _marking(port: Port) -> Iterator[str]:
         if marks:
             yield f"# ecn of {kind}{where}: on; it marks packets of [[flows]] with ecn = true"
         else:
-            yield f"# ecn of {kind}{where}: off; leave ecn = true out of [[flows]], or it marks their packets"
+            yield f"# ecn of {kind}{where}: off; omit ecn = true in [[flows]], or it marks their packets"
 
 
 def _together(port: Port) -> Limit:

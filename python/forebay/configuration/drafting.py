@@ -221,8 +221,9 @@ def _head(wishes: Wishes) -> list[str]:
         parts.append(f"{100 * wishes.background:g} % background")
     title = wishes.title or f"{wishes.rate} link: {', '.join(parts)}"
     return [
-        "# A draft: every line is a guess to be replaced by what you know of the link. `forebay run FILE` tries it,",
-        "# `forebay recommend FILE` answers it, `forebay schema` and the manual list every key.",
+        "# A draft: replace the values by those of your link. `forebay run FILE` simulates it, `forebay recommend "
+        "FILE`",
+        "# finds a buffer. `forebay schema` and the manual list every key.",
         f"title = {_quoted(title)}",
         "",
     ]
@@ -233,8 +234,8 @@ def _link(wishes: Wishes) -> list[str]:
     return [
         "[link]",
         f'rate   = "{wishes.rate}"  # IP packets, headers included, per second',
-        f'buffer = "{buffer}"  # what is configured now: "100p", "150kB", "5ms" or "0.5BDP"; recommend varies it',
-        f'queue  = "{wishes.queue}"  # what `forebay explain` lists as queue disciplines',
+        f'buffer = "{buffer}"  # configured buffer: "100p", "150kB", "5ms" or "0.5BDP"; recommend varies it',
+        f'queue  = "{wishes.queue}"  # queue discipline; `forebay explain` lists all',
         "",
     ]
 
@@ -249,7 +250,7 @@ def _rtt(wishes: Wishes, rate: float) -> str:
 
 def _of_jitter(wishes: Wishes) -> list[str]:
     low, high = _ends(wishes.rtt)
-    why = "# The jitter is a packet's time on the link: with equal round trips the flows would move in step."
+    why = "# The jitter is one packet time of the link: with equal round trips the flows would be synchronized."
     return [why] if low == high else []
 
 
@@ -262,7 +263,7 @@ def _long(wishes: Wishes, rate: float, rtt: float, times: _Times) -> list[str]:
     if not wishes.long:
         return []
     threshold = [
-        "# The flows begin near their share of the link: this run is too short for a slow start that loses packets.",
+        "# Slow start ends near the fair window, because this run is too short for the losses of a slow start.",
         f'initial_ssthresh = "{max(2, round(_window(wishes, rate, rtt)))}p"',
     ]
     return [
@@ -270,12 +271,12 @@ def _long(wishes: Wishes, rate: float, rtt: float, times: _Times) -> list[str]:
         'name   = "long"  # transfers that last longer than the run',
         f"count  = {wishes.long}",
         f'cca    = "{wishes.cca}"  # congestion control',
-        f"rtt    = {_rtt(wishes, rate)}  # there and back without any queue; one number, a list or a law",
+        f"rtt    = {_rtt(wishes, rate)}  # round-trip time without queueing; a number, a list or a distribution",
         *_of_jitter(wishes),
         f'packet = "{wishes.packet}"',
         f'start  = {{ uniform = ["0s", "{_time(min(1.0, STARTS * times.warmup))}"] }}',
         *(threshold if times.warmup < times.settle * 0.999 else []),
-        "# The senders' own links. Without them every packet would arrive at the very instant at which another leaves.",
+        "# Access links of the senders. Without them packets would arrive at the same instants at which others leave.",
         f'access = {{ rate = "{_access(rate)}" }}',
         "",
     ]
@@ -286,11 +287,11 @@ def _web(wishes: Wishes, rate: float) -> list[str]:
         return []
     return [
         "[[flows]]",
-        'name     = "web"  # short transfers that arrive at random, most of them small and a few large',
+        'name     = "web"  # short transfers with random arrivals, most of them small and a few large',
         f'cca      = "{wishes.cca}"',
         f"rtt      = {_rtt(wishes, rate)}",
         f'packet   = "{wishes.packet}"',
-        "# load: share of the link's rate that they offer; size: of one transfer",
+        "# load: share of the link's rate; size: size of a transfer",
         f"workload = {{ open_loop = {{ load = {wishes.web:g}, "
         'size = { pareto = { shape = 1.3, minimum = "6kB", maximum = "5MB" } } } }',
         f'access   = {{ rate = "{_access(rate)}" }}',
@@ -303,7 +304,7 @@ def _background(wishes: Wishes) -> list[str]:
         return []
     return [
         "[[flows]]",
-        'name     = "background"  # everything that does not slow down: calls, games, many tiny transfers',
+        'name     = "background"  # unresponsive traffic: calls, games, many tiny transfers',
         'packet   = "1000B"',
         f'workload = {{ poisson = {{ rate = "{_share(wishes)}" }} }}  # {100 * wishes.background:g} % of the link',
         "",
@@ -321,7 +322,7 @@ def _video(wishes: Wishes) -> list[str]:
         return []
     return [
         "[[flows]]",
-        'name     = "video"  # a chunk in a burst, then silence: 5 Mb/s each on average',
+        'name     = "video"  # bursts with pauses, 5 Mb/s each on average',
         f"count    = {wishes.video}",
         'packet   = "1400B"',
         'workload = { on_off = { peak = "25Mbps", on = { exponential = "400ms" }, off = { exponential = "1600ms" } } }',
@@ -385,19 +386,19 @@ def _window(wishes: Wishes, rate: float, rtt: float) -> float:
 
 
 def _run(wishes: Wishes, times: _Times) -> list[str]:
-    why = ["# Shorter than some tens of cycles of the windows, to keep the cost of one run bearable."]
+    why = ["# Shorter than some tens of cycles of the windows, to limit the cost of a run."]
     if times.warmup < times.settle * 0.999:
-        why.append(f"# The losses of a slow start are over after about {_time(_round_up(times.settle))} only.")
+        why.append(f"# The losses of a slow start end after about {_time(_round_up(times.settle))} only.")
     probe = PROBE_S.get(wishes.cca, 0.0) if wishes.long else 0.0
     if times.warmup < probe:
-        why.append(f"# {wishes.cca} looks for its round trip after about {_time(probe)} for the first time.")
+        why.append(f"# {wishes.cca} first measures its round trip after about {_time(probe)}.")
     return [
         "[run]",
         *(why if times.shortened else []),
-        f'warmup       = "{_time(times.warmup)}"  # simulated, not measured',
+        f'warmup       = "{_time(times.warmup)}"  # simulated before the measured time',
         f'measure      = "{_time(times.measure)}"',
         "seed         = 1",
-        "replications = 4  # the least; recommend adds more where a decision is unclear",
+        "replications = 4  # the minimum; recommend adds more if a decision is unclear",
         "",
     ]
 
@@ -444,13 +445,13 @@ def _goal(wishes: Wishes, rate: float, rtt: float) -> list[str]:
             goals.append("utilization>=95%")
         limit = _loss(wishes, rate, rtt)
         goals.append(f"loss_rate<={limit}")
-        comments["loss_rate"] = f"  # of all packets at most {limit.replace('%', ' %')} are lost in this queue"
+        comments["loss_rate"] = f"  # this queue drops at most {limit.replace('%', ' %')} of all packets"
         if wishes.background:
             goals.append("background.loss_rate<=1%")
         if wishes.video:
             goals.append("video.loss_rate<=1%")
         goals.append(f"queue_delay_p99<={exactly(duration(_round_up(max(rtt, 0.002)))).replace(' ', '')}")
-    lines = ['[goal]  # what the buffer has to achieve; any metric of the report, "group.metric" for a group\'s own']
+    lines = ['[goal]  # requirements for the buffer; any metric of the report, or "group.metric" for a group']
     bounds: dict[str, list[str]] = {}
     for goal in goals:
         _, sense, threshold = split_goal(goal)

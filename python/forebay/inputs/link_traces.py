@@ -95,7 +95,7 @@ def _read(key: str, told: dict[str, Any], given: str, place: str, folder: Path |
         raise InputError(f"{place}: found `{told[given]}` in a scenario that is no file; allowed: `{instead}`")
     more = [other for other in told if other != given and other not in beside]
     if more:
-        raise InputError(f"{place}: found `{more[0]}` beside it; allowed: {' and '.join(beside)}")
+        raise InputError(f"{place}: cannot be combined with `{more[0]}`; allowed with it: {' and '.join(beside)}")
     path = folder / told[given]
     read = opportunities_of(path, place) if given == "mahimahi" else steps_of(path, place, field)
     also = "".join(f", {other} = {json.dumps(told[other])}" for other in beside if other in told)

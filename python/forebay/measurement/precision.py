@@ -141,7 +141,7 @@ def _missed(goal: Precision, reports: Sequence[Report]) -> Warning | None:
         return None
     text = (
         f"{goal.metric}: half width {interval.half_width:.3g} after {len(reports)} replications, "
-        f"{allowed:.3g} was asked for"
+        f"the required value is {allowed:.3g}"
     )
     values = {"half_width": half_width, "allowed": allowed, "replications": len(reports)}
     return Warning(Kind.IMPRECISE, text, subject=goal.metric, values=values)

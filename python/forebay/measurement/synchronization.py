@@ -118,7 +118,7 @@ def fit_synchronization(
         text = f"only the first {span:.3g} s after the warm-up were traced"
         warnings.append(Warning(Kind.TRACED_IN_PART, text, values={"traced_s": span}))
     if len(counts) < FEW_EVENTS:
-        text = f"the count law rests on {len(counts)} congestion events: measure for longer"
+        text = f"the distribution has only {len(counts)} congestion events. Measure longer"
         warnings.append(Warning(Kind.FEW_CONGESTION_EVENTS, text, values={"events": len(counts)}))
     kept = thin(sorted(counts), LONGEST_LIST)
     changes = ['fluid.law="empirical"', f"fluid.empirical={kept}", "fluid.minimum_synchronization=0.0"]

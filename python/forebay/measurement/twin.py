@@ -33,7 +33,7 @@ OF_LINK, OF_GROUPS = ("utilization", "loss_rate", "queue_delay_p99_s"), ("goodpu
 #: Number of metrics that are named without their values.
 NAMED = 3
 #: The warning of runs as part of a sentence.
-PHRASE = "many losses repeat the phase of the flow's loss before"
+PHRASE = "many losses occur at the same phase as the previous loss of the flow"
 
 Place = TypeVar("Place")
 
@@ -110,11 +110,11 @@ class Twin(Generic[Place]):
         """
         values = {"runs": float(self.runs)}
         if not self.differing:
-            text = f"At {place}, {PHRASE}. A twin with varied hosts gives the same within noise."
+            text = f"At {place}, {PHRASE}. Runs with varying hosts (a twin) give the same results within noise."
             return Warning(Kind.SIMULTANEOUS_EVENTS, text, values=values)
         what = "this answer" if self.flipped else "some metrics of this answer"
         text = (
-            f"Simultaneous events decide {what}: {_phrase(self, place)}. No network is so exact: set "
+            f"Simultaneous events decide {what}: {_phrase(self, place)}. Real networks vary: set "
             '`processing = "packet"`.'
         )
         for name, metric in self.differing.items():
@@ -183,18 +183,18 @@ def twin_of(
 def _phrase(twin: Twin[Any], place: str) -> str:
     """The differing metrics as sentences without a stop, the first one with its values.
 
-    Such as "with hosts that vary, utilization at 9 packets is 97.1 ± 0.2 % instead of 98.6 ± 0.3 %. Loss differs, too".
+    Such as "with varying hosts, utilization at 9 packets is 97.1 ± 0.2 % instead of 98.6 ± 0.3 %. Loss also differs".
     """
     (name, metric), *others = twin.differing.items()
     ours, theirs = (formatting.estimate(name, each) for each in (metric.exact, metric.varied))
-    first = f"with hosts that vary, {_title(name)} at {place} is {theirs} instead of {ours}"
+    first = f"with varying hosts, {_title(name)} at {place} is {theirs} instead of {ours}"
     if not others:
         return first
     titles = [_title(name) for name, _ in others[:NAMED]]
     if len(others) > NAMED:
         titles[-1:] = [f"{len(others) - NAMED + 1} other metrics"]
     listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
-    return f"{first}. {listed[:1].upper()}{listed[1:]} {'differs' if len(others) == 1 else 'differ'}, too"
+    return f"{first}. {listed[:1].upper()}{listed[1:]} also {'differs' if len(others) == 1 else 'differ'}"
 
 
 def _key(goal_name: str) -> str:

@@ -50,10 +50,10 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
         if end <= warmup or abs(kept - measured_part) <= tolerance * abs(kept):
             continue
         if not rule.trusted:
-            text = f"the {name} has not settled within half of the run (MSER-5): measure longer"
+            text = f"the {name} is not steady within half of the run (MSER-5). Measure longer"
             found.append(Warning(Kind.NOT_SETTLED, text, subject=name))
         elif end > warmup:
-            text = f"the {name} still depends on its start at {end:.3g} s (MSER-5), after a warm-up of {warmup:g} s"
+            text = f"the warm-up of {warmup:g} s is short: the {name} depends on its start until {end:.3g} s (MSER-5)"
             values = {"settled_s": end, "warmup_s": warmup}
             found.append(Warning(Kind.STILL_STARTING, text, subject=name, values=values))
     return found

@@ -139,7 +139,7 @@ class Span:
     @property
     def sentence(self) -> str:
         """The sentence that names the part of the input which a scenario describes."""
-        return f"described is {self.why}: {time_of(self.begin_s)} to {time_of(self.end_s)}"
+        return f"the described part is {self.why}: {time_of(self.begin_s)} to {time_of(self.end_s)}"
 
 
 def time_of(seconds: float) -> str:

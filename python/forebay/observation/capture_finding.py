@@ -104,7 +104,7 @@ def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequenc
         loose = replace(scaled(observed.load_bps, share, "bit/s"), source=_LOOSE) if share > 0 else _NOTHING_LOOSE
         unyielding = ratio(loose, observed.rate, loose.source)
     else:
-        unyielding = Unknown("load of what does not yield", "the link's rate is not known", "give it by --rate")
+        unyielding = Unknown("load of unresponsive traffic", "the link's rate is not known", "give it with --rate")
     groups, distributions = _groups(seen, observed)
     brief = _brief(seen, observed)
     return Finding(
@@ -126,7 +126,7 @@ def _doubted(flows: Sequence[LongFlow]) -> Iterable[str]:
     doubted = [each for each in map(_doubt, flows) if each]
     yield from doubted[:_DOUBTED]
     if len(doubted) > _DOUBTED:
-        yield f"the limits of {counted(len(doubted) - _DOUBTED, 'other flow')} are as they were told, though doubtful"
+        yield f"the limits of {counted(len(doubted) - _DOUBTED, 'other flow')} are uncertain as well"
 
 
 def _doubt(flow: LongFlow) -> str:
@@ -134,15 +134,15 @@ def _doubt(flow: LongFlow) -> str:
     who = f"a flow of {bandwidth(flow.stream.mean_bps)}"
     if flow.on_schedule is not None:
         return (
-            f"{who} is limited by this link: it kept to one rate in "
-            f"{flow.on_schedule:.0%} of the time, so its application may limit it instead"
+            f"{who} is limited by this link, but its rate was constant in {flow.on_schedule:.0%} of the time, so its "
+            "application may limit it instead"
         )
     if not flow.doubt:
         return ""
     if flow.limit is Limit.UNKNOWN:
-        taken = "always has something to send" if flow.lost else "sends as fast as its application writes"
-        return f"{who} {taken}: nothing tells what limits it, and {flow.doubt}"
-    return f"{who} is limited by {flow.limit.value}: {flow.doubt}"
+        taken = "always has data to send" if flow.lost else "sends as fast as its application writes"
+        return f"{who} {taken}, but its limit is unknown: {flow.doubt}"
+    return f"{who} is limited by {flow.limit.value}, but {flow.doubt}"
 
 
 def _brief(seen: Seen, observed: Observed) -> list[Stream]:
@@ -169,31 +169,31 @@ def _brief_remark(brief: Sequence[Stream], total: float, seconds: float) -> list
     one = len(brief) == 1
     return [
         f"{'one connection has' if one else f'{len(brief)} connections have'} {share:.0%} of the bytes and "
-        f"{'lives' if one else 'live'} for {longest:.3g} s{'' if one else ' at most'} of {seconds:.3g} s: too few "
-        "packets or too short to tell what limits a flow"
+        f"{'lives' if one else 'live'} for {longest:.3g} s{'' if one else ' at most'} of {seconds:.3g} s: that is "
+        "too short to identify the limit of a flow"
     ]
 
 
 def _kind(observed: Observed) -> str:
     if not observed.queue.is_one_sided:
         return "capture of both sides of a queue"
-    where = observed.place.value if observed.is_place_known else "not known on which side of a queue"
+    where = observed.place.value if observed.is_place_known else "side of the queue unknown"
     return f"capture of one place, {where}"
 
 
 def _discipline(observed: Observed) -> Queue | Unknown:
     if observed.queue.tail_drop:
-        return Queue("droptail", "packets were lost at one backlog alone")
+        return Queue("droptail", "packets were lost at a single queue length")
     if observed.queue.tail_drop is False:
         return Unknown(
             "queue discipline",
-            "packets were lost below what the queue takes at other times: several disciplines do that",
+            "packets were lost at queue lengths that the queue accepts at other times, which several disciplines do",
             "read it from the router's configuration",
         )
     if observed.queue.is_one_sided:
         return Unknown(
             "queue discipline",
-            "one side of a queue does not show at which backlog packets are lost",
+            "one side of a queue does not show the queue length at losses",
             "capture both sides while the queue overflows, or read it from the router's configuration",
         )
     return Unknown(
@@ -389,7 +389,7 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[FittedDistrib
         "unknown",
         Unknown(
             "congestion controller",
-            "transfers end before their controller shows",
+            "transfers end before their congestion control shows",
             "ask the senders (ss -tin)",
         ),
         _of_transfers(seen, observed.rate.value if isinstance(observed.rate, Estimate) else None),
@@ -420,7 +420,7 @@ def _unyielding(seen: Seen, observed: Observed) -> GroupFinding | None:
     total = sum(stream.bytes for stream in loose)
     even = sum(stream.bytes for stream in loose if _is_even(stream))
     workload: Workload = ConstantRate(rate) if total and even > _MOSTLY * total else PoissonPackets(rate)
-    return GroupFinding("traffic that does not yield", None, workload, packet=packet)
+    return GroupFinding("unresponsive traffic", None, workload, packet=packet)
 
 
 def _is_even(stream: Stream) -> bool:

@@ -197,11 +197,13 @@ def _queue(seen: Seen) -> Queue:
         measure = "capture both directions on both sides, or read the limit from the router's configuration"
         return Queue(Unknown("buffer", seen.unordered, measure), None, is_one_sided=True)
     if seen.backlogs is None:
-        because = "one side of a queue shows neither what waits nor what is lost in it"
-        measure = "capture before and behind the queue at once, or read the limit from the router's configuration"
+        because = "one side of a queue shows neither its length nor its losses"
+        measure = (
+            "capture on both sides of the queue at the same time, or read the limit from the router's configuration"
+        )
         return Queue(Unknown("buffer", because, measure), None, is_one_sided=True)
     if seen.gathered:
-        because = "segments were gathered at one of its sides, so that the same packet is not found on both"
-        measure = "turn it off where you capture (ethtool -K DEV tso off gso off gro off)"
+        because = "offload merged segments on one side of the queue, so packets of both sides do not match"
+        measure = "turn offload off on the capturing host (ethtool -K DEV tso off gso off gro off)"
         return Queue(Unknown("buffer", because, measure), None)
     return queue_limit(seen.backlogs)

@@ -194,26 +194,27 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
     if isinstance(found, Unknown):
         return found
     if found.source == CEILING and place is Place.BEFORE:
-        because = f"{found.value / 1e6:.3g} Mb/s and no more came to the queue, of which some may be lost in it"
+        because = f"at most {found.value / 1e6:.3g} Mb/s came to the queue, and the queue may have dropped a part"
         return Unknown("link rate", because, FIND_RATE)
     if found.source == CEILING:
         watched = [stream for stream in long if len(_times(stream)) > 1]
         if not any(map(_waits, watched)) and not any(len(stream.losses_s) for stream in long):
             because = (
-                f"the load met a ceiling at {found.value / 1e6:.3g} Mb/s without a loss or a wait: receivers or "
-                "applications hold it there"
+                f"the load has a maximum of {found.value / 1e6:.3g} Mb/s without loss or queueing, so receivers or "
+                "applications limit it"
             )
             return Unknown("link rate", because, FIND_RATE)
     elif place is Place.BEFORE and _lose_elsewhere(found.value, seen.load, long):
         because = (
             f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but the load was near that rate for less than "
-            f"{_HARDLY_FULL:.0%} of the time, and packets are lost later: it is the rate of a link before the queue"
+            f"{_HARDLY_FULL:.0%} of the time, and packets are lost later. It is the rate of a link before the queue"
         )
         return Unknown("link rate", because, FIND_RATE)
     elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
         because = (
-            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but never many: that may be a link before "
-            "this one, or senders that space their packets"
+            f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but only a few. The reason may be a link "
+            f"before "
+            "this one, or pacing of the senders"
         )
         return Unknown("link rate", because, FIND_RATE)
     return found

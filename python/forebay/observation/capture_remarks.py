@@ -30,13 +30,13 @@ def capture_remarks(captures: Captures) -> tuple[str, ...]:
 
     frames = max(count("frames"), 1)
     for name, text in (
-        ("not_ip", "frames carry no IP and are not counted"),
-        ("undecodable", "frames have headers that contradict themselves"),
-        ("cut_before_ip", "frames were cut off before their IP header: capture more bytes of each (tcpdump -s 128)"),
-        ("cut_in_transport", "packets were cut off in their TCP header: capture more bytes of each (tcpdump -s 128)"),
-        ("fragments", "packets are fragments, whose connection cannot be told"),
-        ("unknown_link", f"frames are of a link layer that is not read (type {notes['unknown_link_type']})"),
-        ("lost", "packets were lost by the capture itself: gaps of it look like losses"),
+        ("not_ip", "frames have no IP packet and are not counted"),
+        ("undecodable", "frames have contradictory headers"),
+        ("cut_before_ip", "frames are truncated before their IP header; capture more bytes of each (tcpdump -s 128)"),
+        ("cut_in_transport", "packets are truncated in their TCP header; capture more bytes of each (tcpdump -s 128)"),
+        ("fragments", "packets are fragments, whose connection is unknown"),
+        ("unknown_link", f"frames have an unsupported link layer (type {notes['unknown_link_type']})"),
+        ("lost", "packets were lost by the capturing host, and look like losses of the link"),
     ):
         if count(name) > frames * 1e-4:
             said.append(f"{count(name)} of {count('frames')} {text}")
@@ -49,25 +49,23 @@ def capture_remarks(captures: Captures) -> tuple[str, ...]:
     apart = max(captured["ahead_ns"], key=abs, default=0)
     if apart:
         said.append(
-            f"no packet took less than {apart * 1e-6:.3g} ms between the two captures: that is taken for the way and "
-            "the clocks between them, so that a queue that never emptied is smaller here than it is"
+            f"no packet took less than {apart * 1e-6:.3g} ms between the two captures. This is counted as path delay "
+            "and clock offset, so a queue that never emptied is underestimated"
         )
     silence = _silence_s(captures.packets.load)
     if silence:
-        said.append(
-            f"nothing was captured for {clock_time(silence)} in between: what is told over time holds for the rest"
-        )
+        said.append(f"the capture has a gap of {clock_time(silence)}: results over time are about the rest")
     if count("ended_early"):
-        said.append("a file ends in the middle of a packet: what came before it is used")
+        said.append("a file ends in the middle of a packet; the packets before it are used")
     if captures.gathered > GATHERED:
         largest = max(each["directions"][0]["largest"] for each in captured["interfaces"])
         said.append(
-            f"packets of up to {largest / 1000:.0f} kB carry {captures.gathered:.0%} of the bytes: segments "
-            "were gathered where they were captured, which makes gaps and losses coarser "
-            "(ethtool -K DEV tso off gso off gro off)"
+            f"packets of up to {largest / 1000:.0f} kB have {captures.gathered:.0%} of the bytes: offload merged "
+            "segments on the capturing host, so gaps and losses are less exact "
+            "(turn it off: ethtool -K DEV tso off gso off gro off)"
         )
     if not captures.chosen["directions"][1]["total"][0]:
-        said.append("one direction only: round trips, windows and flights are not known")
+        said.append("the capture has one direction only, so round trips, windows and flights are unknown")
     return tuple(said)
 
 

@@ -134,12 +134,12 @@ def _because(seen: CongestionSignals, probabilities: Mapping[str, float]) -> str
     if not seen.answered:
         return "only one direction of it was captured"
     if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= NAMED and seen.says:
-        return "what it does at losses is of no family of the list"
+        return "its reaction to losses matches no known congestion control"
     if not seen.losses and not seen.events:
-        return "it lost nothing"
+        return "it lost no packet"
     if seen.window < _SMALL:
         return f"its window is of {seen.window:.1f} segments, of which a half and 0.7 look alike"
     if len(seen.events) < 2:
         return "too few of its losses were apart from others, from timeouts and from its receiver's window"
     first, second = sorted(probabilities, key=lambda name: -probabilities[name])[:2]
-    return f"what it does at losses is as likely of {first} as of {second}"
+    return f"its reaction to losses is as likely for {first} as for {second}"

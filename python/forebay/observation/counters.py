@@ -295,7 +295,7 @@ def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: st
     remarks = [*port.remarks, *link.remarks]
     wraps = sum(each.wraps for counts in port.counted.values() for each in counts)
     if broken.any():
-        remarks.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter began anew or was "
+        remarks.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter was reset or was "
                        "not read")  # fmt: skip
     if port.narrow and not _is_unambiguous(interval, rate_bps):
         most = 2**32 * 8 / interval
@@ -406,7 +406,8 @@ class _Told:
         finest = f"load over less than {seconds_text(self.interval_s)}" if self.interval_s else "load over time"
         said = [
             Unknown(finest, "counters are read at the polls only", f"{capture}, or read queue watermarks"),
-            Unknown("number of flows, their sizes and arrivals", "counters add all flows up", "export flow records"),
+            Unknown("number of flows, their sizes and arrivals", "counters are sums over all flows",
+                    "export flow records"),
             Unknown("base round trips and congestion controllers", "counters have no connections",
                     "ask the servers' sockets: `ss -tin`"),
         ]  # fmt: skip
@@ -417,9 +418,13 @@ class _Told:
             said.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
         drops = self.amounts.get("drops")
         if drops is None or (drops.any() and "packets" not in self.amounts):
-            said.append(Unknown("losses", "drops and packets are not both there", "poll ifOutDiscards and packets too"))
+            said.append(
+                Unknown(
+                    "losses", "the input does not have both drops and packets", "poll ifOutDiscards and packets too"
+                )
+            )
         if "watermark" not in self.port.gauges:
-            said.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, where the "
+            said.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, if the "
                                 "device has one"))  # fmt: skip
         if self.rate_bps is None:
             said.append(Unknown("utilization", "the link's rate is not given", "give `--rate`"))

@@ -77,8 +77,9 @@ def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
 
 def unknown_text(unknown: Unknown) -> str:
     """A line on a quantity that is not identifiable."""
-    return f"{unknown.what}, because {unknown.because}; to know it: {unknown.measure}"
+    measure = f"{unknown.measure[:1].upper()}{unknown.measure[1:].rstrip('.')}"
+    return f"{unknown.what}: unknown, because {unknown.because}. {measure}."
 
 
 #: Explanation of the intervals, for readers of the output.
-ABOUT_INTERVALS = f"intervals are {100 * CONFIDENCE:g} %, none from fewer than {FEWEST_SAMPLES} independent samples"
+ABOUT_INTERVALS = f"intervals have {100 * CONFIDENCE:g} % confidence and need {FEWEST_SAMPLES} independent samples"

@@ -74,7 +74,7 @@ class Limit(Enum):
     LINK = "this link"
     RECEIVER = "its receiver"
     APPLICATION = "its application"
-    ELSEWHERE = "its application or a slower link elsewhere"
+    ELSEWHERE = "its application or another link"
     UNKNOWN = "unknown"
 
 
@@ -195,9 +195,9 @@ def doubtful_limits(
             if limit is Limit.UNKNOWN or not _is_on_schedule(stream):
                 told[number] = "it lost packets that this queue may have dropped"
         elif limit is Limit.UNKNOWN:
-            told[number] = "its rate varies without a loss, so this link may limit it instead"
+            told[number] = "its rate varies without a loss, so this link may limit it"
         elif not rate_known and _waits(stream):
-            told[number] = "its packets wait, so this link may limit it instead"
+            told[number] = "its packets wait in a queue, so this link may limit it"
     return told
 
 

@@ -155,7 +155,7 @@ def read_blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes
 
 def _damage(error: Exception, done: int) -> str:
     reason = " ".join(str(error).split())[:80] or type(error).__name__
-    return f"found what cannot be read behind its first {done} bytes ({reason})"
+    return f"found unreadable data after its first {done} bytes ({reason})"
 
 
 def split_lines(pieces: Iterator[bytes], where: str) -> Iterator[Lines]:

@@ -42,7 +42,7 @@ _WRITTEN_S, _ALL_ALIKE = 1.01e-6, 0.9
 #: Gaps of more steps than one, and of so few that multiples of a step can be told; how far a multiple is off.
 _ONE_STEP, _COUNTED, _OFF = 1.25, 20.0, 0.1
 #: How to find a rate that an input does not tell.
-FIND_RATE = "give it with --rate, or read the interface's ifHighSpeed or the shaper's configuration"
+FIND_RATE = "give it with --rate, or read ifHighSpeed of the interface or the configuration of the shaper"
 #: Share of windows of load that are to touch its ceiling.
 _AT_CEILING = 0.2
 #: How near to the ceiling touches it.
@@ -65,7 +65,7 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     ceiling = _ceiling(load, gaps.resolution_s)
     if ceiling is not None:
         return ceiling
-    because = "packets seldom left back to back, and the load never met a ceiling"
+    because = "packets rarely left back to back, and the load never reached a constant maximum"
     if _is_coarse(gaps):
         because = _of_close_packets(gaps)
     return Unknown("link rate", because, FIND_RATE)
@@ -88,17 +88,19 @@ def _of_close_packets(gaps: Gaps) -> str:
         size = float(np.average(gaps.before[close], weights=gaps.counts[close]))
         of = f"a link of {bandwidth(size * 8.0 / (usual * step))}" if size > 0 else "a link"
         return (
-            f"packets came {_time(usual * step)} apart again and again and no closer: {of} on their way does that, "
-            "this one or one before it, and so do senders that space packets"
+            f"the smallest gap between packets is {_time(usual * step)}. The reason may be {of}, this one or an "
+            f"earlier "
+            "one, or pacing of the senders"
         )
     many = (steps > _ONE_STEP) & (steps < _COUNTED)
     whole = many & (np.abs(steps - np.round(steps)) < _OFF)
     if together >= STANDS_STILL and gaps.counts[whole].sum() < _ALL_ALIKE * gaps.counts[many].sum():
         return (
-            f"{together:.0%} of the packets came together with the one before, and others {_time(step)} later or more: "
-            "several links before this place do that, or a host that stamps packets together"
+            f"{together:.0%} of the packets have the timestamp of the packet before, and others {_time(step)} or more "
+            f"later. "
+            "The reason may be several earlier links, or a host that timestamps packets together"
         )
-    return f"the clock of the capture tells no times apart below {_time(step)}: too coarse for gaps"
+    return f"the clock of the capture has a resolution of {_time(step)}, which is too coarse for gaps"
 
 
 def _is_coarse(gaps: Gaps) -> bool:

@@ -205,7 +205,7 @@ def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str |
     if scale < bin_s * (1 - 1e-9):
         return f"the load is known for every {clock_time(bin_s)}"
     if scale < TICKS * tick_s * (1 - 1e-9):
-        return f"the clock of the input tells no times apart below {duration(tick_s)}"
+        return f"the clock of the input has a resolution of {duration(tick_s)}"
     if bins.size * bin_s < 2 * scale * (1 - 1e-9):
         return f"the input lasts {clock_time(bins.size * bin_s)}"
     return None
@@ -259,13 +259,15 @@ def _utilization(mean: Estimate, rate: Estimate | Unknown) -> Estimate | Unknown
 
 def _filled(bins: Numbers, bin_s: float, rate: Estimate | Unknown, source: str) -> Estimate | Unknown:
     """Share of windows in which the link was full."""
-    what = "how much of the time the link is full"
+    what = "share of time in which the link is full"
     if isinstance(rate, Unknown):
         return Unknown(what, "the link's rate is not known", rate.measure)
     factor = max(1, round(FILLED_S / bin_s))
     windows = _summed(bins, factor) * 8 / (factor * bin_s)
     if windows.size < 2 or factor * bin_s > 2 * FILLED_S:
-        return Unknown(what, "the input has no load in windows of 100 ms", "a capture, or counters every 100 ms")
+        return Unknown(
+            what, "the input has no load in windows of 100 ms", "use a capture, or read counters every 100 ms"
+        )
     found = _mean((windows >= FILLED * rate.value).astype(float), "", source)
     # Where all are alike the spread says nothing; 3 / n bounds what none of n has shown (Hanley and Lippman-Hand 1983).
     never = min(1.0, 3 / windows.size)
@@ -361,10 +363,10 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
 
     from forebay.results.statistics import normal_quantile
 
-    measure = "a capture of at least ten minutes with a steady load"
+    measure = "capture at least ten minutes with a steady load"
     octaves, heights, variances = _octaves(bins)
     if octaves.size < FEWEST_OCTAVES:
-        return Unknown("memory of the load", "the input spans too few time scales", measure)
+        return Unknown("Hurst exponent of the load", "the input spans too few time scales", measure)
     for first in range(octaves.size - FEWEST_OCTAVES + 1):
         x, y, v = octaves[first:], heights[first:], variances[first:]
         weight = 1 / v
@@ -378,13 +380,13 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
             value = (1 + slope) / 2
             if value - half >= 1 or value + half <= 0:
                 # No load that stays the same in distribution has such an exponent.
-                return Unknown("memory of the load", "the load changed over the input as a whole", measure)
+                return Unknown("Hurst exponent of the load", "the load changed over the input as a whole", measure)
             begin, end = (bin_s * 2.0**octave for octave in (x[0], x[-1]))
             where = f"Haar wavelets over windows of {begin:.3g} to {end:.3g} s"
             value, low, high = (min(max(each, 0.0), 1.0) for each in (value, value - half, value + half))
             busy = int(np.count_nonzero(bins))
             return Estimate(value, low, high, "", f"{source}, {where}", int(bins.size), busy)
-    return Unknown("memory of the load", "its variance follows no one law over time scales", measure)
+    return Unknown("Hurst exponent of the load", "its variance does not follow one power law over time scales", measure)
 
 
 def _octaves(bins: Numbers) -> tuple[Numbers, Numbers, Numbers]:

@@ -72,7 +72,7 @@ def observe(
     """
     if sockets and len(paths) > 1:
         raise InputError(
-            f"found sockets beside {counted(len(paths) - 1, 'other input')}; allowed: sockets alone: observe sockets "
+            f"found sockets and {counted(len(paths) - 1, 'other input')}; allowed: only sockets: observe sockets "
             "and other inputs one at a time",
             "ss",
         )
@@ -84,7 +84,7 @@ def observe(
         ("window", window, "it", "counters and flow records"),
     ):
         if value is not None and option not in first.options:
-            raise InputError(f"found {found} beside {first.kind.value}; allowed: beside {allowed}", option)
+            raise InputError(f"found {found} with {first.kind.value}; allowed: with {allowed}", option)
     options = Options(rate_bps, port, sampling or 1, window or BUSY_HOUR, progress)
     with limited_memory(memory):
         reading = first.read(files, options)

@@ -16,7 +16,7 @@ def given_or_unknown(rate_bps: float | None, because: str) -> Estimate | Unknown
     """The rate that the user gives; unknown if there is none."""
     if rate_bps is not None:
         return given_rate(rate_bps)
-    return Unknown("link rate", because, "give it by --rate: the port or the shaper states it")
+    return Unknown("link rate", because, "give the rate of the port or the shaper with --rate")
 
 
 def unknown_queue(what: str, because: str) -> Unknown:
@@ -27,7 +27,7 @@ def unknown_queue(what: str, because: str) -> Unknown:
 def regime_without_packets(load: Load | None, limited: Estimate | Unknown, because: str) -> Regime:
     """The regime of a load; unknown if there is no load over time."""
     if load is None:
-        return Regime("unknown", f"not identifiable, because {because}", ())
+        return Regime("unknown", f"unknown, because {because}", ())
     return regime_of(
-        load, limited=limited, unyielding=Unknown("load of what does not yield", because, "capture the port")
+        load, limited=limited, unyielding=Unknown("load of unresponsive traffic", because, "capture the port")
     )

@@ -77,7 +77,7 @@ def queue_limit(backlogs: Backlogs) -> Queue:
                 "buffer",
                 f"the queue lost {len(backlogs.lost_bytes)} packets: it holds more than the "
                 f"{backlogs.taken_bytes / 1e3:.0f} kB that waited",
-                "capture while it overflows, or read it from the router's configuration",
+                "capture while the queue overflows, or read it from the router's configuration",
             ),
             None,
         )

@@ -289,17 +289,21 @@ def _busier(stores: dict[int, Store], reading: Reading, output: int | None) -> S
     if not reading.two_way:
         return stores[0]
     if stores[0].height:
-        raise InputError("found connections with both directions beside records of one; allowed: one of both", "inputs")
+        raise InputError(
+            "found records of connections (two directions) and records of flows (one direction); allowed: one kind",
+            "inputs",
+        )
     size = {
         direction: float(stores[direction].lazy().select(pl.col("bytes").sum()).collect().item() or 0.0)
         for direction in (FORWARD, BACKWARD)
     }
     chosen = output if output in size else max(size, key=lambda direction: size[direction])
     total = sum(size.values()) or 1.0
-    names = {FORWARD: "from those who begin connections", BACKWARD: "towards those who begin connections"}
+    names = {FORWARD: "from clients to servers", BACKWARD: "from servers to clients"}
     reading.say(
-        f"a link carries one direction: taken is the one {names[chosen]} (`--port {chosen}`), "
-        f"{size[chosen] / total:.0%} of the bytes; the other is `--port {FORWARD + BACKWARD - chosen}`"
+        f"the described direction is {names[chosen]} (`--port {chosen}`), with {size[chosen] / total:.0%} of the "
+        f"bytes; the "
+        f"other direction is `--port {FORWARD + BACKWARD - chosen}`"
     )
     return stores[chosen]
 
@@ -325,22 +329,25 @@ def _remarks(
 
     said = list(reading.remarks)
     if findings.sampling > 1:
-        said.append(f"one packet in {findings.sampling} was seen; bytes and packets are multiplied by it")
+        said.append(f"one packet in {findings.sampling} was sampled; bytes and packets are multiplied by this number")
     if told.active_s is None:
-        said.append("records show no active timeout; the longest record is taken as the resolution")
+        said.append("records show no active timeout; the resolution is the duration of the longest record")
     if told.assumed:
-        said.append(f"records do not show the inactive timeout; {told.inactive_s:g} s is assumed, as exporters have it")
+        said.append(f"records do not show the inactive timeout; {told.inactive_s:g} s is assumed, the usual value")
     if reading.backward:
-        said.append(f"{reading.backward} records ended before they began and are taken as instants")
+        said.append(f"{reading.backward} records end before they begin; their duration is set to zero")
     if reading.unread:
-        said.append(f"{reading.unread} sets of export packets came before their template and are left out")
+        said.append(f"{reading.unread} sets of export packets came before their template and are omitted")
     if reading.impossible:
-        said.append(f"{reading.impossible} exported records with times or bytes that cannot be are left out")
+        said.append(f"{reading.impossible} exported records have impossible times or bytes and are omitted")
     if findings.window.short:
-        said.append("the records cover less than four times their resolution; what is cut at both ends weighs on all")
+        said.append(
+            "the records cover less than four times their resolution, so flows that are cut at both ends bias "
+            "all results"
+        )
     if findings.cut:
-        said.append(f"{findings.cut} of {findings.flows} flows were under way at the beginning or the end of the "
-                    "records; their sizes are left out")  # fmt: skip
+        said.append(f"{findings.cut} of {findings.flows} flows were active at the beginning or the end of the "
+                    "records; their sizes are omitted")  # fmt: skip
     if output is None and not reading.two_way:
         used = records.lazy().group_by("output").agg(pl.col("bytes").sum()).sort("bytes", descending=True).collect()
         known = [row for row in used.iter_rows() if row[0] is not None]

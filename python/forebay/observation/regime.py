@@ -60,23 +60,21 @@ def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate |
     """
     evidence = tuple(_evidence(load, limited, unyielding))
     if isinstance(unyielding, Estimate) and unyielding.value >= 1:
-        doubt = ", though the interval reaches below all of it" if _reaches_below(unyielding, 1) else ""
-        return Regime(
-            "overload", f"traffic that does not yield offers {percent(unyielding.value)} of the link{doubt}", evidence
-        )
+        doubt = ", with an interval that reaches below 100 %" if _reaches_below(unyielding, 1) else ""
+        return Regime("overload", f"unresponsive traffic has a load of {percent(unyielding.value)}{doubt}", evidence)
     if isinstance(limited, Estimate) and limited.value >= 0.5:
         flows = counted(max(1, round(limited.value)), "long flow")
-        take = "takes" if round(limited.value) <= 1 else "take"
-        doubt = ", though the interval reaches down to none" if _reaches_below(limited, 0.5) else ""
-        return Regime("elastic", f"{flows} {take} what the rest leaves{doubt}", evidence)
+        take = "fills" if round(limited.value) <= 1 else "fill"
+        doubt = ", with an interval that reaches zero" if _reaches_below(limited, 0.5) else ""
+        return Regime("elastic", f"{flows} {take} the link{doubt}", evidence)
     if isinstance(load.filled, Unknown):
-        return Regime("unknown", f"not identifiable, because {load.filled.because}", evidence)
+        return Regime("unknown", f"unknown, because {load.filled.because}", evidence)
     full = percent(load.filled.value)
     if load.filled.value < SELDOM:
         above = load.filled.is_bounded and load.filled.high >= SELDOM
-        doubt = ", though the interval reaches above a tenth" if above else ""
+        doubt = ", with an interval that reaches above 10 %" if above else ""
         return Regime("transparent", f"the link itself limits flows {full} of the time{doubt}", evidence)
-    doubt = ", though the interval reaches below a tenth" if _reaches_below(load.filled, SELDOM) else ""
+    doubt = ", with an interval that reaches below 10 %" if _reaches_below(load.filled, SELDOM) else ""
     return Regime("elastic", f"transfers fill the link while they last, {full} of the time{doubt}", evidence)
 
 
@@ -88,7 +86,7 @@ def _reaches_below(found: Estimate, least: float) -> bool:
 def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> list[str]:
     told = []
     if isinstance(load.utilization, Estimate):
-        told.append(f"The link is used to {_interval(load.utilization)}.")
+        told.append(f"The utilization is {_interval(load.utilization)}.")
     if isinstance(load.filled, Estimate):
         full = f"full ({percent(FILLED)} of its rate or more)"
         told.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
@@ -96,9 +94,9 @@ def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Un
         between = f" ({limited.low:.3g} to {limited.high:.3g})" if limited.is_bounded else ""
         told.append(f"Long flows that this link limits: {limited.value:.3g} at a time{between}.")
     else:
-        told.append(f"How many long flows this link limits is not known, because {limited.because}.")
+        told.append(f"The number of long flows that this link limits is unknown, because {limited.because}.")
     if isinstance(unyielding, Estimate):
-        told.append(f"Traffic that does not yield offers {_interval(unyielding)} of the link.")
+        told.append(f"Unresponsive traffic has a load of {_interval(unyielding)}.")
     return told
 
 

@@ -107,13 +107,13 @@ class _Draft:
         self.said.append(unknown)
         self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
         ends = " and ".join(f"{end} {value_text(number, unit)}" for end, number in _ends(unknown))
-        known = f"{ends}. No value is known" if ends else "not known"
+        known = f"{ends}. The value is unknown" if ends else "unknown"
         return _Line("", "", f"{key}: {known}, because {unknown.because}. {_sentence(unknown.measure)}")
 
     def miss(self, unknown: Unknown) -> _Line:
         """A comment on what has no key that a scenario must have."""
         self.said.append(unknown)
-        return _Line("", "", f"not identifiable: {unknown_text(unknown)}")
+        return _Line("", "", unknown_text(unknown))
 
 
 def _ends(unknown: Unknown) -> list[tuple[str, float]]:
@@ -207,7 +207,7 @@ def _bounds(draft: _Draft) -> list[str]:
         ends = {} if written is None else {"_".join(end.split()): written(number, 3) for end, number in _ends(unknown)}
         table = {**ends, "find": legible(unknown.measure)[:MOST_FIND]}
         lines.append(f"{_quoted(key)} = {_inline(table)}")
-    about = "# Keys that have no value above. `--assume-lower-bounds` of `recommend` and `check` takes the bounds."
+    about = "# Keys that have no value above. `--assume-lower-bounds` of `recommend` and `check` uses the bounds."
     return ["\n".join(["[observed.bounds]", about, *lines])]
 
 
@@ -232,16 +232,20 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
         parts.append(counted(what.packets, "packet"))
     if what.bytes is not None:
         parts.append(size(what.bytes))
-    use = "`forebay run FILE` simulates it, `forebay recommend FILE` finds a buffer. Replace what you know better."
+    use = (
+        "`forebay run FILE` simulates it, `forebay recommend FILE` finds a buffer. Replace values that you know better."
+    )
     needed = sorted(draft.missing, key=lambda key: not key.startswith("link."))
     if needed:
-        use = "Some keys have no value, as said in their place. Write values there, or use `--set KEY=VALUE`."
+        use = "Some keys have no value; comments say why. Write values there, or use `--set KEY=VALUE`."
         if needed == ["link.buffer"]:
             use = "`forebay recommend FILE` finds a buffer; `forebay run FILE --set link.buffer=100p` simulates one."
     lines = [
         f"Observed: {', '.join(parts)}; {ABOUT_INTERVALS}.",
         use,
-        f"Regime: {finding.regime.name}: {finding.regime.reason}.",
+        f"Traffic regime: {finding.regime.name}. The reason is: {finding.regime.reason}."
+        if finding.regime.name != "unknown"
+        else f"Traffic regime: {finding.regime.reason}.",
         *finding.remarks,
     ]
     return [f"# {legible(line)}" for line in lines]
@@ -260,11 +264,7 @@ def _tail(finding: Finding, draft: _Draft) -> list[str]:
     unknown = [each for each in finding.unidentified if each not in draft.said]
     if not unknown:
         return []
-    return [
-        "\n".join(
-            ["# Not identifiable from this input, too:", *(f"# - {legible(unknown_text(each))}" for each in unknown)]
-        )
-    ]
+    return ["\n".join(["# Further unknown values:", *(f"# - {legible(unknown_text(each))}" for each in unknown)])]
 
 
 def _comment(estimate: Estimate) -> str:
@@ -354,7 +354,7 @@ def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] |
     lines += _controller(group, name, draft)
     if group.stack is not None and group.yields:
         lines.append(
-            draft.assume("stack", _quoted(group.stack.name), group.stack.source, f"hosts of {name}", inferred=True)
+            draft.assume("stack", _quoted(group.stack.name), group.stack.source, f"the stack of {name}", inferred=True)
         )
     lines += _round_trips(group, name, draft)
     packet = (
@@ -373,8 +373,8 @@ _LIMITS: Mapping[LimitedBy, str] = {
     "this link": "limited by this link",
     "application": "limited by the application",
     "receiver": "limited by the receiver",
-    "elsewhere": "limited by the application or by a slower link elsewhere",
-    "unknown": "what limits them is not known",
+    "elsewhere": "limited by the application or another link",
+    "unknown": "limit unknown",
 }
 
 
@@ -398,18 +398,18 @@ def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
     simulated = likeliest in _spellings(_core.controllers())
     if probability >= NAMED and simulated:
         return [_Line("cca", _quoted(likeliest), f"probability of each: {shares}")]
-    why = f"not identifiable: the congestion controller, because none is likely enough ({shares})"
+    why = f"congestion control: unknown, because none is likely enough ({shares})"
     missing = _Line("", "", why)
     if not simulated:
         return [missing, _usual(name, draft)]
-    of = f"the congestion controller of {name}"
-    return [missing, draft.assume("cca", _quoted(likeliest), "the likeliest of them", of)]
+    of = f"the congestion control of {name}"
+    return [missing, draft.assume("cca", _quoted(likeliest), "the most likely one", of)]
 
 
 def _usual(name: str, draft: _Draft) -> _Line:
     """The controller that most senders run (Mishra et al., SIGMETRICS 2020: a census of congestion control)."""
     why = "the default of Linux, Windows and macOS"
-    return draft.assume("cca", _quoted(_USUAL), why, f"the congestion controller of {name}")
+    return draft.assume("cca", _quoted(_USUAL), why, f"the congestion control of {name}")
 
 
 def _round_trips(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
@@ -452,7 +452,7 @@ def _limits(group: GroupFinding, packet: float) -> list[_Line]:
     if group.ecn and group.yields:
         lines.append(_Line("ecn", "true", "packets are ECN-capable"))
     if group.pacing and group.yields:
-        lines.append(_Line("pacing", "true", "packets come one by one, not in trains"))
+        lines.append(_Line("pacing", "true", "packets come one by one, not in bursts"))
     return lines
 
 
@@ -473,8 +473,10 @@ def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
         whose = "of each flow" if isinstance(workload, AppLimited) else "of all together"
         comment = f"{whose}: {_comment(workload.rate)}"
         return [_Line("workload", f"{{ {kind} = {{ rate = {_text(workload.rate)} }} }}", comment)], []
-    start = _Line("start", '{ uniform = ["0s", "1s"] }', "not observed: flows that begin at once would move in step")
-    return [_Line("workload", '"persistent"', "always something to send"), start], []
+    start = _Line(
+        "start", '{ uniform = ["0s", "1s"] }', "not observed: flows that start together would be synchronized"
+    )
+    return [_Line("workload", '"persistent"', "always has data to send"), start], []
 
 
 def _group_text(lines: list[list[_Line]]) -> str:
@@ -493,11 +495,11 @@ def _whole(finding: Finding, draft: _Draft) -> list[list[_Line]]:
         needed = "two readings of counters or more with traffic between them, a capture, or flow records"
         raise InputError(f"found {found}; allowed for a scenario: {needed}", "out")
     mean = finding.load.mean
-    draft.assumed.append("all traffic as packets at random, because no group of flows was told apart")
+    draft.assumed.append("all traffic: random packet times, because no group of flows was identified")
     if not finding.assumed:
-        draft.unmeasured.append("all traffic is packets at random: no group of flows was told apart")
+        draft.unmeasured.append("all traffic has random packet times: no group of flows was identified")
     workload = f"{{ poisson = {{ rate = {_text(mean)} }} }}"
-    comment = f"assumed: packets at random, as no group of flows was told apart; {_comment(mean)}"
+    comment = f"assumed: random packet times, because no group of flows was identified; {_comment(mean)}"
     return [[_Line("name", '"traffic"', ""), _Line("workload", workload, comment)], []]
 
 
@@ -534,11 +536,11 @@ def _run(rate: float) -> list[_Line]:
     limit = MOST_PACKETS * PACKET_BYTES * 8 / rate
     part = min(1.0, limit / (MEASURED_S + WARMUP_S))
     measured, warmup = (_two(each * part) for each in (MEASURED_S, WARMUP_S))
-    shorter = ", shorter than a minute to keep one run at some ten seconds" if part < 1 else ""
+    shorter = ", shorter than a minute so that a run takes about ten seconds" if part < 1 else ""
     return [
-        _Line("warmup", _quoted(time_text(warmup, 2)), "simulated, not measured"),
-        _Line("measure", _quoted(time_text(measured, 2)), f"not observed: a choice{shorter}"),
-        _Line("replications", "4", "the least; recommend adds more where a decision is unclear"),
+        _Line("warmup", _quoted(time_text(warmup, 2)), "simulated before the measured time"),
+        _Line("measure", _quoted(time_text(measured, 2)), f"not observed: usual value{shorter}"),
+        _Line("replications", "4", "the minimum; recommend adds more if a decision is unclear"),
     ]
 
 
@@ -554,7 +556,7 @@ def _fills(group: GroupFinding) -> bool:
 
 def _goal(finding: Finding) -> list[_Line]:
     """The goals of a draft: a utilization that flows can reach, and a queueing delay below a round trip."""
-    ask = "not observed: what is asked of the buffer; change it"
+    ask = "not observed: replace it by your goal"
     trips = [group.round_trips.typical.value for group in finding.groups if isinstance(group.round_trips, RoundTrips)]
     wait = max(min(trips, default=USUAL_ROUND_TRIP), 0.002)
     wait = 10.0 ** math.floor(math.log10(wait)) * math.ceil(wait / 10.0 ** math.floor(math.log10(wait)) - 1e-9)

@@ -128,7 +128,7 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
     axis.plot(places, means, **style)
 
 
-def buffers(axis: Axes, label: str = "buffer (packets that may wait)") -> None:
+def buffers(axis: Axes, label: str = "buffer (packets)") -> None:
     """A logarithmic axis of buffers with plain numbers."""
     axis.set_xscale("log")
     axis.set_xlabel(label)

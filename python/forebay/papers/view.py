@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
     from forebay.papers.claims import Verdict
     from forebay.papers.gallery import Gallery
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["announcement", "listing", "listing_json", "progress", "summary", "table"]
 
+#: Columns of the list of figures.
+WIDTH = 80
 _STYLES = {"reproduced": "green", "not_reproduced": "red", "not_checkable": "yellow"}
 
 
@@ -35,9 +37,8 @@ def announcement(found: Estimate, cores: int) -> str:
 
     what = f"{counted(found.figures, 'figure')}, {counted(found.claims, 'claim')}"
     return (
-        f"{what}: about {duration(found.core_s)} of one core, "
-        f"{duration(found.core_s / cores)} on {cores} (this machine now simulates "
-        f"{found.packets_per_core_s / 1e6:.1f} million packets per core second); what is there already is not run again"
+        f"{what}: about {duration(found.core_s / cores)} on {counted(cores, 'core')} at "
+        f"{found.packets_per_core_s / 1e6:.1f} million packets per second and core; finished runs are not repeated"
     )
 
 
@@ -91,9 +92,14 @@ def listing() -> str:
 
     lines = []
     for paper, figures in catalog.select("all"):
-        lines.append(f"{paper.name}: {paper.title} ({paper.authors}, {paper.year})")
+        lines += textwrap.wrap(
+            f"{paper.name}: {paper.title} ({paper.authors}, {paper.year})", WIDTH, subsequent_indent="  "
+        )
         for figure in figures:
-            lines.append(f"  {figure.id:<22} {figure.title} ({counted(len(figure.claims), 'claim')})")
+            text = f"{figure.title} ({counted(len(figure.claims), 'claim')})"
+            lines += textwrap.wrap(
+                text, WIDTH, initial_indent=f"  {figure.id:<22} ", subsequent_indent=f"{'':<25}", break_long_words=False
+            )
     return "\n".join(lines)
 
 
@@ -115,55 +121,53 @@ def listing_json() -> str:
 
 
 def table(gallery: Gallery) -> RenderableType:
-    """The counts of verdicts, then the claims of each figure and the reasons of those that are not reproduced."""
+    """The counts of verdicts, a table of the figures, and the claims of each figure in whole lines."""
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(summary(gallery), style="bold")]
+    from forebay.views.heading import Paragraph
+
+    parts: list[RenderableType] = [Text(summary(gallery), style="bold"), Text(), _figures(gallery)]
     for drawn in gallery.drawn:
-        parts.append(Text(f"\n{drawn.figure.id}: {drawn.figure.title}", style="bold"))
+        parts += [Text(), Paragraph(f"{drawn.figure.id}: {drawn.figure.title}", "bold")]
         if drawn.trouble:
-            parts.append(Text(f"no picture: {drawn.trouble}", style="red"))
+            parts.append(Paragraph(f"no picture: {drawn.trouble}", "red"))
         if drawn.verdicts:
-            parts += [_claims(drawn.verdicts), *_reasons(drawn.verdicts)]
+            for verdict in drawn.verdicts:
+                parts += _claim(verdict)
         elif not drawn.trouble:
-            parts.append(Text("(a picture without a claim)", style="dim"))
+            parts.append(Text("(a picture without claims)", style="dim"))
     return Group(*parts)
 
 
-def _claims(verdicts: Sequence[Verdict]) -> RenderableType:
-    """The claims of a figure in a table."""
+def _figures(gallery: Gallery) -> RenderableType:
+    """The number of claims of each figure by verdict."""
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
-    view = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    view.add_column("claim", ratio=5)
-    view.add_column("claimed", ratio=3)
-    view.add_column("ours", ratio=3)
-    view.add_column("verdict", no_wrap=True)
-    for verdict in verdicts:
-        claim = Text(verdict.claim.quantity)
-        if verdict.claim.source:
-            claim.append(f" ({verdict.claim.source})", style="dim")
-        claimed = "–" if verdict.claim.region is None else verdict.claim.region.text
-        word = Text(verdict.verdict.replace("_", " "), style=_STYLES[verdict.verdict])
-        if verdict.claim.recalled:
-            word.append("\n(recalled)", style="dim")
-        view.add_row(claim, claimed, verdict.ours, word)
+    view = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    view.add_column("figure", no_wrap=True)
+    for verdict in _STYLES:
+        view.add_column(verdict.replace("_", " "), justify="right", no_wrap=True)
+    for drawn in gallery.drawn:
+        counts = [sum(each.verdict == verdict for each in drawn.verdicts) for verdict in _STYLES]
+        view.add_row(drawn.figure.id, *map(str, counts))
     return view
 
 
-def _reasons(verdicts: Sequence[Verdict]) -> Iterator[Text]:
-    """A paragraph for each claim that is not reproduced: the reason, and the results of other programs."""
-    from rich.text import Text
-
+def _claim(verdict: Verdict) -> Iterator[RenderableType]:
+    """The lines of a claim: its verdict, the two values, and the reason if it is not reproduced."""
     from forebay.papers.claims import reason
+    from forebay.views.heading import Paragraph
 
-    for verdict in verdicts:
-        if verdict.verdict != "reproduced":
-            text = Text(f"{verdict.claim.quantity}: ", style="italic")
-            yield text.append(reason(verdict.why, verdict.claim.evidence), style="not italic dim")
+    word = verdict.verdict.replace("_", " ")
+    recalled = ", recalled" if verdict.claim.recalled else ""
+    source = f" ({verdict.claim.source})" if verdict.claim.source else ""
+    yield Paragraph(f"  {word}{recalled}: {verdict.claim.quantity}{source}", _STYLES[verdict.verdict])
+    claimed = "no value" if verdict.claim.region is None else verdict.claim.region.text
+    yield Paragraph(f"    paper: {claimed}; forebay: {verdict.ours}")
+    if verdict.verdict != "reproduced":
+        yield Paragraph(f"    reason: {reason(verdict.why, verdict.claim.evidence)}", "dim")
 
 
 def summary(gallery: Gallery) -> str:

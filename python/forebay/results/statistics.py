@@ -336,7 +336,7 @@ def replications_for(
     if deviation == 0.0:
         return int(sample.size)
     if wanted <= 0.0:
-        msg = f"the wanted half width must be positive, found {wanted}"
+        msg = f"the half width must be positive, found {wanted}"
         raise ValueError(msg)
     normal = student_quantile((1 + confidence) / 2, 10**9)
     count = max(2, math.ceil((normal * deviation / wanted) ** 2))

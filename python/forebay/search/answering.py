@@ -92,7 +92,7 @@ def configurations(answer: Recommendation, systems: Iterable[Platform], line: Ac
     """The answer as each router's configuration; without an answer no line of any."""
     if answer.buffer is None:
         noun = "buffer" if isinstance(answer.variable, BufferVariable) else "value"
-        yield from (unconfigured(system, f"nothing to type: no {noun} meets every goal") for system in systems)
+        yield from (unconfigured(system, f"no configuration, because no {noun} is recommended") for system in systems)
         return
     port = Port.of(answer.variable.apply(round(answer.buffer.place)))
     yield from (configure(system, port, line) for system in systems)

@@ -251,10 +251,13 @@ class _Check:
             Where nothing was measured at a buffer.
         """
         if any(not self._reports(place) for place in self._checked.at):
-            text = f"found {duration(within)}, which is over before anything is known; allowed: longer"
+            text = f"found {duration(within)}, in which no run ended; allowed: a longer time"
             raise InputError(text, "within")
         runs = self._measure.runs
-        text = f"the time was over after {counted(runs, 'run')}: repeat with more, or without --within, to decide"
+        text = (
+            f"the time limit ended the check after {counted(runs, 'run')}; to decide it, repeat the command with a "
+            f"longer time limit"
+        )
         self._notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
 
     def _reports(self, place: int) -> list[Report]:

@@ -175,7 +175,7 @@ def _steps(classes: PortClasses, precision: Precision, means: Means) -> ClassSte
 def _configurations(answer: ClassSizing, systems: Iterable[Platform], line: Access | None) -> Iterator[Configuration]:
     """The port with all buffers, for each platform; without an answer no line of any."""
     if answer.total is None:
-        yield from (unconfigured(system, "nothing to type: no buffers are confirmed") for system in systems)
+        yield from (unconfigured(system, "no configuration, because no buffers are recommended") for system in systems)
         return
     port = Port.of(answer.sized)
     yield from (configure(system, port, line) for system in systems)
@@ -192,7 +192,7 @@ def _answer(steps: ClassSteps, runs: Lengthened, jitter: Jitter | None, started:
     outcome.impossible = steps.impossible
     if steps.precision.quick:
         done = sum(each.runs for each in steps.measures)
-        text = f"a quick look, {counted(done, 'run')}: run without --quick to confirm"
+        text = f"a quick search with {counted(done, 'run')}; run it without --quick to confirm the answer"
         outcome.notes.insert(0, Warning(Kind.QUICK, text))
     evidence = Evidence(steps.joint, outcome, measure, steps.variable, jitter, runs)
     goals = {
@@ -258,8 +258,8 @@ def _undemanded(steps: ClassSteps) -> Iterator[Warning]:
     for each in names if steps.outcome.buffer is not None else ():
         group = next(iter(each.groups), each.name)
         text = (
-            f"No goal asks the buffer of `{each.name}` for room, so it is not made smaller. "
-            f"Add a goal such as {group}.loss_rate<=1% to size it."
+            f"No goal limits how small the buffer of `{each.name}` may be, so the search does not reduce it. "
+            f"To size it, add a goal such as {group}.loss_rate<=1%."
         )
         yield Warning(Kind.UNDEMANDED, text, subject=each.name)
 
@@ -270,7 +270,7 @@ def _few(steps: ClassSteps, place: int) -> Iterator[Warning]:
     few = [each for each in steps.classes.every if sizes[each.key] < FEW]
     if few and steps.outcome.buffer is not None:
         names = " and ".join(_named(each.name, sizes[each.key]) for each in few)
-        text = f"{names}: real sources may send bursts that the flows of this scenario do not send."
+        text = f"The buffer is small for {names}: real sources may send larger bursts than this scenario."
         yield Warning(Kind.FEW_PACKETS, text, subject=few[0].name)
 
 

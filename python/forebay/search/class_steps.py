@@ -208,7 +208,7 @@ class ClassSteps:
             if self.impossible:
                 return
             if self._scaled([goal]) is None and self.impossible:
-                self.reason = f"No buffers meet `{goal.key}`, however all of them are scaled."
+                self.reason = f"No buffers meet `{goal.key}`, even if all are scaled together."
 
     def _scaled(self, goals: Sequence[Goal]) -> dict[str, int] | None:
         """The smallest buffers, in the configured proportions, that meet goals on the link."""
@@ -331,13 +331,13 @@ class ClassSteps:
             If nothing was measured.
         """
         if not self.measures[0].reports:
-            text = f"found {duration(within)}, which is over before anything is known; allowed: longer"
+            text = f"found {duration(within)}, in which no run ended; allowed: a longer time"
             raise InputError(text, "within")
         self.outcome = Outcome(confidence=None, notes=self.outcome.notes)
         self.impossible = False
         runs = sum(each.runs for each in self.measures)
-        done = f"The time was over after {counted(runs, 'run')}."
-        self.reason = f"{done} Repeat the command with a longer time: it goes on from there."
+        done = f"The time limit ended the search after {counted(runs, 'run')}."
+        self.reason = f"{done} To continue it, repeat the command with a longer time limit."
         self.outcome.notes.append(Warning(Kind.TIME_OVER, self.reason, values={"replications": runs}))
 
     def leave_undecided(self) -> None:
@@ -346,7 +346,7 @@ class ClassSteps:
         if self.outcome.buffer is not None:
             self.outcome.compromise = self.outcome.buffer
         self.outcome.buffer, self.outcome.confidence = None, None
-        self.reason = "The runs do not show a state that may decide the goals."
+        self.reason = "The goals may depend on a rare state that no run shows."
 
     def nearest(self) -> int:
         """The measured combination that comes nearest to meeting every goal."""

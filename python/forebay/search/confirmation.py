@@ -147,7 +147,7 @@ class ConfirmingSearch(SearchState):
         (confidence, needed), words = found, self.plan.words
         text = (
             f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
-            f"`{goal}`: their confidence is {confidence_text(confidence, 2)}, and {100 * needed:.5g} % is needed"
+            f"`{goal}`: the confidence is {confidence_text(confidence, 2)} instead of {100 * needed:.5g} %"
         )
         values = {
             words.key: words.value(buffer),

@@ -26,10 +26,11 @@ MOST_NAMES = 4
 NEAR = 2
 #: Warnings of runs that have one cause whatever they are about, as one sentence.
 ONE_CAUSE: Mapping[Kind, str] = {
-    Kind.METRIC_LEFT_OUT: "at {places}: metrics that not every replication measured are left out{names}",
-    Kind.FEW_DROPS: "at {places}: loss rates of single runs rest on few drops: measure for longer",
+    Kind.METRIC_LEFT_OUT: "at {places}: some replications lack metrics, which are omitted{names}",
+    Kind.FEW_DROPS: "at {places}: few packets were dropped in single runs, so the loss rates are inexact; measure "
+    "longer",
     Kind.FEW_CONGESTION_EVENTS: (
-        "at {places}: single runs have few congestion events, so that the means may depend on the measured time"
+        "at {places}: single runs have few congestion events, so the means may depend on the measured time"
     ),
 }
 
@@ -61,8 +62,8 @@ def _of_length(evidence: Evidence) -> Iterator[Warning]:
     if 2 * len(few) > len(reports):
         measured = evidence.scenario.core.duration_s[1]
         text = (
-            f"A run measures {duration(measured)}, in which congestion comes a few times at most. A longer "
-            "`run.measure` may change the answer."
+            f"A run measures {duration(measured)} and has few congestion events. A longer `run.measure` may change the "
+            "answer."
         )
         yield Warning(Kind.SHORT_RUN, text, values={"measured_s": measured})
 
@@ -88,8 +89,7 @@ def _of_independence(evidence: Evidence) -> list[Warning]:
         return []
     if not evidence.measure.replicates:
         text = (
-            f"the {evidence.measure.engine} engine answers each buffer once: there are no replications, and one "
-            "observation carries no confidence"
+            f"the {evidence.measure.engine} engine runs each buffer once. Without replications there is no confidence"
         )
         return [Warning(Kind.IDENTICAL, text, values={"replications": 1, "different": 1})]
     at, reports = evidence.at_answer()
@@ -98,32 +98,32 @@ def _of_independence(evidence: Evidence) -> list[Warning]:
     if independent < count:
         if independent == 1:
             text = (
-                f"all {count} replications at {evidence.named([at])} are identical to the last bit: nothing random "
-                "reaches them, and one observation carries no confidence"
+                f"all {count} replications at {evidence.named([at])} are identical, because nothing in them is random. "
+                "One observation gives no confidence"
             )
         else:
             worth = (
                 f"count as {independent} observations" if enough(independent, count) else "are too few for a confidence"
             )
-            text = f"of the {count} replications at {evidence.named([at])} only {independent} differ: they {worth}"
+            text = f"only {independent} of the {count} replications at {evidence.named([at])} differ. They {worth}"
         found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
     step = in_step(evidence.scenario.core, evidence.measure.engine, reports)
     if step is not None:
         text = (
-            f"{step.flows} flows move in step: they share one round trip and one start, and nothing random flows "
-            "beside them; what is measured is their coincidence rather than the link, and carries no confidence"
+            f"{step.flows} flows are synchronized: they have the same round trip and the same start, and no other "
+            "traffic is random. The results show this coincidence, so they have no confidence"
         )
         found.append(Warning(Kind.LOCK_STEP, text, subject=step.group, values={"flows": step.flows}))
     if found:
-        found[-1] = found[-1].saying(f"{found[-1]}; {_cure(evidence)}")
+        found[-1] = found[-1].saying(f"{found[-1]}. {_cure(evidence)}")
     return found
 
 
 def _cure(evidence: Evidence) -> str:
     """The reasons why replications differ."""
     if jittered(evidence.scenario)[1].anything:
-        return "repeat with `--jitter`, which makes round trips and starts random"
-    return "give the traffic something random, such as a law for `start`, `rtt` or sizes"
+        return "Use `--jitter`, which makes round trips and starts random"
+    return "Make the traffic random, such as with a distribution for `start`, `rtt` or sizes"
 
 
 def _of_jitter(jitter: Jitter | None) -> list[Warning]:
@@ -131,7 +131,7 @@ def _of_jitter(jitter: Jitter | None) -> list[Warning]:
     if jitter is None:
         return []
     if not jitter.anything:
-        return [Warning(Kind.JITTERED, "`--jitter` changed nothing: every responsive group is random already")]
+        return [Warning(Kind.JITTERED, "`--jitter` changed nothing, because every responsive group is already random")]
     parts, values = [], {}
     if jitter.round_trips:
         names = _names([f"`{name}`" for name in jitter.round_trips])
@@ -141,7 +141,7 @@ def _of_jitter(jitter: Jitter | None) -> list[Warning]:
         names = _names([f"`{name}`" for name in jitter.starts])
         parts.append(f"spread the starts of {names} over {duration(jitter.start_s)}")
         values["start_s"] = jitter.start_s
-    return [Warning(Kind.JITTERED, f"the scenario was jittered: `--jitter` {' and '.join(parts)}", values=values)]
+    return [Warning(Kind.JITTERED, f"`--jitter` changed the scenario: it {' and '.join(parts)}", values=values)]
 
 
 def _of_search(evidence: Evidence) -> list[Warning]:
@@ -151,13 +151,13 @@ def _of_search(evidence: Evidence) -> list[Warning]:
     for name in dict.fromkeys(goal for _, goal in evidence.gaps):
         at = [packets for packets, goal in evidence.gaps if goal == name]
         beyond = "below" if evidence.variable.largest else "above"
-        text = f"`{name}` is missed again {beyond} the answer, at {evidence.named(at)}"
+        text = f"`{name}` is also missed {beyond} the answer, at {evidence.named(at)}"
         values = {"missed_at": evidence.search.plan.words.value(at[0])}
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
     if evidence.feasible_intervals:
         at = sorted(packets for packets, _ in evidence.feasible_intervals)
         broken = max(missed for _, missed in evidence.feasible_intervals)
-        text = f"{evidence.named(at)} would meet every goal, too, but {evidence.named([broken])} would not"
+        text = f"{evidence.named(at)} would also meet every goal, but {evidence.named([broken])} would not"
         value = evidence.search.plan.words.value
         found.append(Warning(Kind.MET_BELOW, text, values={"met_at": value(at[-1]), "missed_at": value(broken)}))
     return found

@@ -183,7 +183,7 @@ class JointWords(Words):
 
     def counted(self, buffer: int) -> str:
         """One as progress shows it."""
-        return f"{counted(round(self.value(buffer)), 'packet')} in all"
+        return f"{counted(round(self.value(buffer)), 'packet')} in total"
 
     def value(self, buffer: int) -> float:
         """The packets of all buffers together."""

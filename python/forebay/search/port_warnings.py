@@ -141,12 +141,8 @@ def _loss_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> 
     least = min(known, key=_loss)
     lost, place = _lost(_loss(least)), evidence.named([least.at])
     if _loss(least) <= here.loss / 2:
-        return f"{more} helps in part: {lost} at {place}{_goals_there(least)}."
-    return f"{more} does not help: {lost} are lost at {place}{_too(least, here)}."
-
-
-def _too(other: _Point, here: _Point) -> str:
-    return "" if _loss(other) > _loss(here) else ", too"
+        return f"{more} helps partly: {lost} at {place}{_goals_there(least)}."
+    return f"{more} does not help: the loss is {lost} at {place}."
 
 
 def _loss(point: _Point) -> float:
@@ -231,12 +227,12 @@ def _goodput_beyond(evidence: Evidence, name: str, here_bps: float, share_bps: f
     fine = _first(point for point in known if point.goodput_bps[name] >= STARVED * share_bps)
     if fine is not None:
         got, place = bandwidth(fine.goodput_bps[name]), evidence.named([fine.at])
-        return f"{more} helps: it gets {got} at {place}{_goals_there(fine)}."
+        return f"{more} helps: the group gets {got} at {place}{_goals_there(fine)}."
     most = max(known, key=lambda point: point.goodput_bps[name])
     got, place = bandwidth(most.goodput_bps[name]), evidence.named([most.at])
     if most.goodput_bps[name] >= 2 * here_bps:
-        return f"{more} helps in part: it gets {got} at {place}{_goals_there(most)}."
-    return f"{more} does not help: it gets at most {got}, at {place}."
+        return f"{more} helps partly: the group gets {got} at {place}{_goals_there(most)}."
+    return f"{more} does not help: the group gets at most {got}, at {place}."
 
 
 # Size --------------------------------------------------------------------------------------------------------------
@@ -252,8 +248,8 @@ def _of_size(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iter
         return
     few = evidence.named([here.at])
     text = (
-        f"{few} {'is' if few.startswith('1 ') else 'are'} few at {exactly(bandwidth(rate))}: "
-        f"bursts of network cards and hosts may be larger than in this scenario. {_room_beyond(evidence, here, larger)}"
+        f"{few} {'is' if few.startswith('1 ') else 'are'} a small buffer at {exactly(bandwidth(rate))}: network cards "
+        f"and hosts may send larger bursts than this scenario. {_room_beyond(evidence, here, larger)}"
     )
     yield Warning(Kind.TINY_BUFFER, text, values={"packets": packets, "rate_bps": rate})
 
@@ -265,13 +261,13 @@ def _room_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> 
         return f"{_more(evidence)} was not measured."
     if here.loss < 1e-4:
         roomy = known[0]
-        return f"{_more(evidence)} leaves room for them: {evidence.named([roomy.at])}{_goals_there(roomy)}."
+        return f"{_more(evidence)} can hold them: {evidence.named([roomy.at])}{_goals_there(roomy)}."
     better = _first(point for point in known if _loss(point) <= here.loss / 2)
     if better is None:
         least = min(known, key=_loss)
         return (
-            f"A larger buffer does not lower the loss of {_lost(here.loss)}: {_lost(_loss(least))} are lost at "
-            f"{evidence.named([least.at])}{_too(least, here)}."
+            f"A larger buffer does not lower the loss of {_lost(here.loss)}: it is {_lost(_loss(least))} at "
+            f"{evidence.named([least.at])}."
         )
     lost, place = _lost(_loss(better)), f"{evidence.named([better.at])}{_goals_there(better)}"
-    return f"A larger buffer helps: {lost} instead of {_lost(here.loss)} are lost at {place}."
+    return f"A larger buffer helps: the loss is {lost} instead of {_lost(here.loss)} at {place}."

@@ -123,7 +123,7 @@ class QuickLook(SearchState):
                 self._put_to_the_test(nearest, outcome)
         self._end(outcome, room)
         if outcome.buffer is None and not outcome.impossible:
-            text = f"a few runs cannot tell whether any {self.plan.words.noun} meets every goal"
+            text = f"a few runs do not show whether a {self.plan.words.noun} meets every goal"
             outcome.notes.append(Warning(Kind.NO_MARGIN, text))
         return outcome
 

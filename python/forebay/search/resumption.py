@@ -77,7 +77,7 @@ class Resumption:
             self._listener.on_note(f"ignored {lines} of {kept.path} that cannot be read")
         if kept.count:
             done = "1 replication" if kept.count == 1 else f"{kept.count} replications"
-            self._listener.on_note(f"resuming: {done} done before")
+            self._listener.on_note(f"resuming with {done} of an earlier command")
         return kept
 
     def unfinished(self) -> None:

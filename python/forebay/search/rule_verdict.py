@@ -93,9 +93,9 @@ class RuleVerdict:
 
     @property
     def found(self) -> str:
-        """The simulation's verdict: "utilization 30 points off", "meets every goal at 2.9 x the recommendation"."""
+        """The verdict: "misses utilization by 30 points", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
-            return f"{self.miss.subject} {'about ' if self.interpolated else ''}{self.miss.words} off"
+            return f"misses {self.miss.subject} by {'about ' if self.interpolated else ''}{self.miss.words}"
         if not self.simulated:
             return ""
         if self.times is None:
@@ -109,7 +109,7 @@ class RuleVerdict:
 
     @property
     def words(self) -> str:
-        """Both: "applies, utilization 30 points off"; of a rule that does not apply only that."""
+        """Both: "applies, misses utilization by 30 points"; of a rule that does not apply only that."""
         return ", ".join(filter(None, (self.verdict, self.found))) if self.applies else self.verdict
 
     def to_dict(self) -> dict[str, Any]:

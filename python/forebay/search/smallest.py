@@ -166,7 +166,7 @@ class Search(ConfirmingSearch):
             interval = self._feasible_below(room)
             if interval is not None:
                 words = self.plan.words
-                text = f"goals that {words.named(interval)} meet are missed again at {words.named(top)}"
+                text = f"goals that are met at {words.named(interval)} are missed at {words.named(top)}"
                 values = {"met_at": words.value(interval), "missed_at": words.value(top)}
                 outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
                 top = interval
@@ -504,7 +504,7 @@ class Search(ConfirmingSearch):
         return 0 if found is None else math.floor(math.exp(found.at))
 
     def _note_no_margin(self, outcome: Outcome) -> None:
-        text = f"no {self.plan.words.noun} was confirmed: the goals sit on the edge of what the link can do"
+        text = f"no {self.plan.words.noun} was confirmed, because the goals are at the limit of the link"
         outcome.notes.append(Warning(Kind.NO_MARGIN, text))
 
     def _between_both(self, buffer: int, small: Sequence[Goal]) -> int | None:

@@ -67,7 +67,7 @@ class TimeBudget:
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""
         if self.within is not None and self.quick:
-            raise InputError("found it beside `quick`; allowed: one of them", "within")
+            raise InputError("cannot be combined with `quick`; use one of them", "within")
         if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
 
@@ -76,7 +76,7 @@ class TimeBudget:
         for name, asked in others.items():
             if asked is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"
-                raise InputError(f"found it beside `{beside}`; allowed: one of them", name)
+                raise InputError(f"cannot be combined with `{beside}`; use one of them", name)
 
     def shared(self, searches: int) -> TimeBudget:
         """The share of each of several searches."""
@@ -133,7 +133,7 @@ def _quick(look: Evidence, question: Beginner) -> Evidence:
     measured, whole = look.scenario.core.duration_s[1], question.scenario.core.duration_s[1]
     less = "" if measured == whole else f" of {duration(measured)} instead of {duration(whole)}"
     replications = counted(found.measure.runs, "run")
-    text = f"a quick look, {replications}{less}: run without --quick to confirm"
+    text = f"a quick search with {replications}{less}; run it without --quick to confirm the answer"
     found.outcome.notes.insert(0, Warning(Kind.QUICK, text, values={"measured_s": measured, "whole_s": whole}))
     expected = look.search.plan.prior
     if expected is not None:
@@ -201,8 +201,8 @@ def _scaled_note(guess: Guess) -> Warning:
     """The result of smaller links."""
     links = [f"1/{rung.factor} of the size needs {rung.low:,.0f} to {rung.high:,.0f} packets" for rung in guess.rungs]
     text = (
-        f"A link of {', one of '.join(links)}. These suggest {guess.low:,.0f} to {guess.high:,.0f} packets for the "
-        f"whole link. Only runs of the whole link decide."
+        f"A smaller link with {', one with '.join(links)}. This suggests {guess.low:,.0f} to {guess.high:,.0f} packets "
+        "for the whole link. Only runs of the whole link decide."
     )
     return Warning(Kind.SCALED, text, values={"low_packets": guess.low, "high_packets": guess.high})
 
@@ -248,7 +248,7 @@ def _undecided(search: Evidence, found: Evidence | None, question: Beginner) -> 
     outcome.compromise = seen.compromise(outcome.between)
     outcome.runs = seen.runs_near(outcome.compromise)
     done = counted(runs, "run")
-    text = f"The time was over after {done}. Repeat the command with a longer time: it goes on from there."
+    text = f"The time limit ended the search after {done}. To continue it, repeat the command with a longer time limit."
     outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))
     return dataclasses.replace(search, search=seen, outcome=outcome)
 

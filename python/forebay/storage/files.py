@@ -27,7 +27,7 @@ def check_folder(path: Path, argument: str | None = None) -> None:
         while not os.path.lexists(there) and there != there.parent:
             there = there.parent
         if not there.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, f"`{there}` is no directory")
+            raise NotADirectoryError(errno.ENOTDIR, f"`{there}` is not a directory")
         os.lstat(path) if there == path else _named(path, there)
         # Permissions, file systems and quotas refuse in many ways. This check writes, and leaves nothing.
         with tempfile.TemporaryFile(dir=there):
@@ -46,7 +46,7 @@ def check_file(path: Path, argument: str | None = None) -> None:
     except (OSError, ValueError):
         ordinary = True  # the check of the directory gives the reason
     if not ordinary:
-        what = "a directory" if path.is_dir() else "no regular file"
+        what = "a directory" if path.is_dir() else "not a regular file"
         raise InputError(f"found `{path}` ({what}); allowed: the name of a file to write", argument)
     check_folder(path.parent, argument)
     try:

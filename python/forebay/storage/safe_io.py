@@ -82,13 +82,13 @@ def regular(path: Path, allowed: str) -> BufferedReader:
     except FileNotFoundError:
         raise DamagedError(str(path), "no such file", allowed) from None
     except OSError as error:
-        raise DamagedError(str(path), f"what cannot be read ({error.strerror})", allowed) from None
+        raise DamagedError(str(path), f"an unreadable file ({error.strerror})", allowed) from None
     except ValueError:  # a null character
-        raise DamagedError(str(path), "what no file can be called", allowed) from None
+        raise DamagedError(str(path), "an invalid file name", allowed) from None
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        raise DamagedError(str(path), "a directory" if stat.S_ISDIR(mode) else "no regular file", allowed)
+        raise DamagedError(str(path), "a directory" if stat.S_ISDIR(mode) else "not a regular file", allowed)
     return os.fdopen(handle, "rb")
 
 
@@ -101,7 +101,7 @@ def content(path: Path, allowed: str, most: int = MOST_BYTES) -> bytes:
             if size <= most:
                 found = file.read(most + 1)  # it may grow, and some files have no size
         except OSError as error:
-            raise DamagedError(str(path), f"what cannot be read ({error.strerror})", allowed) from None
+            raise DamagedError(str(path), f"an unreadable file ({error.strerror})", allowed) from None
     if max(size, len(found)) > most:
         raise DamagedError(str(path), f"more than {most} bytes", allowed)
     return found
@@ -116,7 +116,7 @@ def document(raw: bytes, where: str, allowed: str) -> Any:
     It has bounded levels, finite numbers, no key twice, and UTF-8.
     """
     if not raw.strip():
-        raise DamagedError(where, "an empty file" if not raw else "nothing but white space", allowed)
+        raise DamagedError(where, "an empty file" if not raw else "only white space", allowed)
     try:
         text = raw.decode("utf-8")
         _check_levels(text)
@@ -129,7 +129,7 @@ def document(raw: bytes, where: str, allowed: str) -> Any:
     except _Refused as refused:
         raise DamagedError(where, str(refused), allowed) from None
     except (ValueError, RecursionError):  # an integer of thousands of digits
-        raise DamagedError(where, "no JSON that can be read", allowed) from None
+        raise DamagedError(where, "invalid JSON", allowed) from None
 
 
 def lines(raw: bytes, where: str, allowed: str) -> list[Any]:
@@ -267,7 +267,7 @@ def _check_end(file: BinaryIO, where: str, allowed: str) -> None:
     end = tail[-22:]
     # APPNOTE.TXT 4.3.16: signature, disks, entries, size and place of the list, length of a comment.
     if len(end) < 22 or end[:4] != b"PK\x05\x06" or end[-2:] != b"\0\0":
-        raise DamagedError(where, "no bundle (it does not end as a ZIP file does)", allowed)
+        raise DamagedError(where, "no bundle (it has no end of a ZIP file)", allowed)
     if tail[:4] == b"PK\x06\x07" or int.from_bytes(end[12:16], "little") > MOST_BYTES_OF_DIRECTORY:
         raise DamagedError(where, "no bundle (too long a list of members)", allowed)
     file.seek(0)

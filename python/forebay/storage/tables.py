@@ -87,12 +87,12 @@ def _fault(file: BinaryIO) -> str | None:
         return "an empty file"
     footer = _footer(file, size)
     if footer is None:
-        return "a damaged table (it does not end as a Parquet file does)"
+        return "a damaged table (it has no end of a Parquet file)"
     at = footer - SEAL
     file.seek(max(0, at))
     seal = file.read(SEAL)
     if at < 0 or not seal.startswith(WORD):
-        return "a table without the seal of forebay"
+        return "a table without the checksum of forebay"
     if seal[len(WORD) :] != _digest(file, (0, at), (footer, size)).encode():
         return "a damaged table"
     return None

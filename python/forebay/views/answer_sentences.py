@@ -153,11 +153,11 @@ def _sureness(answer: Recommendation) -> str:
     """The confidence that the answer meets all goals, and the number of runs on which it rests."""
     assert answer.buffer is not None, "without a buffer nothing is sure"
     who, verb = _who(answer), "meets" if _single(answer.buffer) else "meet"
-    share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the draws"
+    share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the replications"
     what = f"{'the goal' if len(answer.goals) == 1 else 'all goals'}{share}"
     if answer.confidence is None or answer.confidence < 0.01:
-        reason = doubt(answer) or f"the runs at {count(answer.buffer)} speak against it"
-        return f"{who} {verb} {what} as far as measured (no confidence: {reason})."
+        reason = doubt(answer) or f"the runs at {count(answer.buffer)} contradict it"
+        return f"{who} {verb} {what} in these runs (no confidence: {reason})."
     runs = _observations(answer, answer.runs) if answer.runs else ""
     behind = ", ".join(filter(None, [level(answer), runs]))
     if answer.confidence < 0.5:
@@ -232,27 +232,24 @@ def decisive(answer: Recommendation) -> Iterator[str]:
     largest = answer.variable.largest
     if answer.binding_goal is None:
         end = "this end of the range" if isinstance(answer.variable, RangeVariable) else "the smallest buffer"
-        yield f"All goals are met at {end}, so that no goal decides."
+        yield f"All goals are met at {end}, so no goal decides."
     else:
         goal = _met_last(answer, answer.goals[answer.binding_goal])
-        grow = (
-            ("values rise", "values fall")
-            if isinstance(answer.variable, RangeVariable)
-            else ("buffers grow", "buffers shrink")
-        )
+        noun, needed = _noun(answer), "smallest" if largest else "largest"
         if goal is not None:
-            yield f"The goal {asked(goal)} decides: it is met last as {grow[largest]}."
+            compared = "" if len(answer.goals) == 1 else f": of all goals it needs the {needed} {noun}"
+            yield f"The goal {asked(goal)} decides{compared}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
         if upper.buffer.number == answer.buffer.number and upper.about is None:
-            yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal again."
+            yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal."
         else:
             yield f"All goals are met from {bare(answer.buffer)} {'down ' if largest else ''}to {last}."
     elif upper is not None and not answer.gaps:
         beyond = [point.buffer for point in answer.points if (point.buffer.number > upper.buffer.number) != largest]
         beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
         if beyond:
-            yield f"The runs do not decide whether {interval_words(beyond[0], beyond[-1])} meet all goals, too."
+            yield f"The runs do not decide whether {interval_words(beyond[0], beyond[-1])} also meet all goals."
 
 
 def _met_last(answer: Recommendation, binding: JudgedGoal) -> JudgedGoal | None:
@@ -279,7 +276,7 @@ def configured(answer: Recommendation) -> str:
     if own is None or own.verdict is None:
         return ""
     if answer.buffer is not None and own.buffer.number == answer.buffer.number:
-        return f"{_capital(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the answer."
+        return f"{_capital(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the recommendation."
     who, verb = _own_words(own.buffer), "" if not _single(own.buffer) else "s"
     runs = f" ({_observations(answer, own.runs)})" if own.runs else ""
     if own.verdict == "met":
@@ -305,8 +302,8 @@ def draws_held(answer: Recommendation) -> str:
     part = answer.fraction
     if part is None:
         return ""
-    bound = "" if part.at_least is None else f": in at least {formatting.confidence(part.at_least)} of all draws"
-    return f"All goals at once held in {part.held} of {counted(part.of, 'fresh draw')}{bound}."
+    bound = "" if part.at_least is None else f". The true share is at least {formatting.confidence(part.at_least)}"
+    return f"{part.held} of {counted(part.of, 'fresh replication')} meet all goals together{bound}."
 
 
 def margin(goal: JudgedGoal) -> str:
@@ -353,11 +350,11 @@ def _open(answer: Recommendation) -> Iterator[str]:
         if low.number == high.number:
             yield f"Undecided: {count(high)} may meet every goal."
         else:
-            yield f"Undecided: between {bare(low)} and {count(high)}."
-        yield f"A {noun} in this range may meet every goal; the runs do not decide it."
+            yield f"Undecided: a {noun} between {bare(low)} and {count(high)} may meet every goal."
+        yield "The runs do not decide it."
     reason = reason_of(answer)
     if reason is not None:
-        yield f"The reason: {str(reason).rstrip('.')}."
+        yield f"The reason is: {str(reason).rstrip('.')}."
 
 
 def reason_of(answer: Recommendation) -> Warning | None:
@@ -369,10 +366,9 @@ def reason_of(answer: Recommendation) -> Warning | None:
     return None if found is None or found.urgent else found
 
 
-def roles(answer: Recommendation, place: Place) -> str:
-    """The roles of a measured buffer, as the heading of a column; a miss is only named if the goals are missed."""
-    name = "nearest" if undecided(answer) else "nearest miss"
-    return " = ".join(name if role == "nearest" else role for role in place.roles)
+def roles(place: Place) -> str:
+    """The roles of a measured buffer, as the heading of a column."""
+    return " = ".join("closest" if role == "nearest" else role for role in place.roles)
 
 
 def nearest(answer: Recommendation) -> str:
@@ -385,8 +381,7 @@ def nearest(answer: Recommendation) -> str:
         return ""
     off = {miss.goal.key: miss.off for miss in answer.conflict.nearest}
     told = [(row, at) for row, at in zip(rows, place.goals, strict=True) if at is not None]
-    name = f"measured {_noun(answer)} nearest to all goals" if undecided(answer) else "nearest miss"
-    sentences = [f"The {name} is {brief(place.buffer)}."]
+    sentences = [f"The measured {_noun(answer)} that is closest to all goals is {brief(place.buffer)}."]
     missed = [
         f"{goal_words(row.key)} by {difference(row.goal.name, off[row.goal.key])}"
         for row, at in told
@@ -396,7 +391,7 @@ def nearest(answer: Recommendation) -> str:
         sentences.append(f"It misses {both(missed)}.")
     open_ = [goal_words(row.key) for row, at in told if at.verdict == "undecided"]
     if open_:
-        sentences.append(f"The runs do not decide {both(open_)} there.")
+        sentences.append(f"The runs do not decide {both(open_)} at this {_noun(answer)}.")
     return " ".join(sentences)
 
 

@@ -281,18 +281,18 @@ def _confidence(report: CheckReport) -> str:
     methods = {goal.evidence.method for each in report.buffers for goal in each.goals.values()}
     told = [f"{each_runs} {where}."]
     if is_unmeasured(report.warnings):
-        told.append("No confidence is stated: the scenario has what nothing measured.")
+        told.append("There is no confidence, because the scenario has assumed values.")
     elif "bootstrap" in methods and report.confidence is not None:
-        told.append(f"Each verdict has {100 * report.confidence:g} % confidence by itself.")
+        told.append(f"Each verdict by itself has {100 * report.confidence:g} % confidence.")
     if any(each.twin is not None and each.twin.flipped for each in report.buffers):
-        told.append("A verdict that simultaneous events decide has no confidence.")
+        told.append("A verdict has no confidence if simultaneous events decide it.")
     if "bound" in methods:
-        told.append(f"{BOUND} The goal holds for any traffic, because the buffer is so small.")
+        told.append(f"{BOUND} The goal is met with any traffic, because the full buffer drains in less time.")
     return " ".join(told)
 
 
 def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
     return (
         f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
         f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

@@ -82,12 +82,12 @@ def sentence(answer: ClassSizing) -> str:
     if answer.total is not None:
         total = answer.total
         return (
-            f"We recommend {counted(len(answer.classes), 'class buffer')}, {count(total)} in all "
+            f"We recommend {counted(len(answer.classes), 'class buffer')}, {count(total)} in total "
             f"({formatting.size(total.bytes)})."
         )
     if answer.verdict == "impossible":
-        return "No class buffers meet every goal."
-    return "Undecided: the runs do not show whether any class buffers meet every goal."
+        return "No combination of class buffers meets every goal."
+    return "Undecided: the runs do not show whether a combination of class buffers meets every goal."
 
 
 def paragraphs(answer: ClassSizing) -> Iterator[str]:
@@ -98,10 +98,10 @@ def paragraphs(answer: ClassSizing) -> Iterator[str]:
     goals = "the goal" if len(answer.goals) == 1 else "all goals"
     runs = counted(answer.runs, "run")
     if answer.confidence is None:
-        why = "the runs do not differ enough"
+        why = "the runs hardly differ"
         if is_unmeasured(answer.warnings):
-            why = "the scenario has what nothing measured"
-        yield f"Together they meet {goals} as far as measured (no confidence: {why})."
+            why = "the scenario has assumed values"
+        yield f"Together they meet {goals} in these runs (no confidence: {why})."
         return
     if answer.confidence < answer.level or any(warning.kind is Kind.QUICK for warning in answer.warnings):
         yield f"Together they probably meet {goals} ({percent(answer.confidence)} confidence, {runs})."
@@ -113,7 +113,7 @@ def paragraphs(answer: ClassSizing) -> Iterator[str]:
 def _classes(answer: ClassSizing) -> Grid:
     """A row for each class: the configured and the recommended buffer, and the goal that decides."""
     found = answer.classes
-    head = "recommended" if answer.feasible else "nearest miss"
+    head = "recommended" if answer.feasible else "closest"
     return Grid(
         [Column("class", [each.name for each in found], number=False)],
         [
@@ -130,7 +130,7 @@ def decided_by(found: ClassSize) -> str:
     """The goal that prevents a smaller buffer."""
     if found.binding_goal is not None:
         return goal_title(found.binding_goal)
-    return "no goal: not reduced" if found.kept else "1 packet is enough"
+    return "no goal (not reduced)" if found.kept else "1 packet is enough"
 
 
 def _goals(answer: ClassSizing) -> Grid:
@@ -153,7 +153,7 @@ def link_line(answer: ClassSizing) -> str:
         for name in TOLD
         if name in answer.metrics
     ]
-    return f"The link: {', '.join(told)}."
+    return f"On the link: {', '.join(told)}."
 
 
 def _warnings(found: list[Warning]) -> Iterator[RenderableType]:
@@ -165,7 +165,7 @@ def _warnings(found: list[Warning]) -> Iterator[RenderableType]:
 
 
 def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
     return (
         f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
         f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

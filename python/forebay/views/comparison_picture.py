@@ -37,8 +37,8 @@ MODEL_MARKERS = ("^", "v", "x", "+", "*")
 OWN = Look("#999999", "solid", 4.0, opacity=0.5)
 LABELS = {
     "packet": "packet engine",
-    "fluid": "fluid engine, as the scenario says",
-    "fluid (fitted)": "fluid engine, fitted to the packets' synchronization",
+    "fluid": "fluid engine, settings of the scenario",
+    "fluid (fitted)": "fluid engine, synchronization of the packet engine",
     "kernel": "kernel engine, in real time",
 }
 
@@ -62,7 +62,7 @@ def comparison_chart(found: Comparison) -> Chart:
     marks = [mark(found.buffer.packets, OWN), *lines]
     heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
     legend = [Key(LABELS.get(name, f"{name} (formula)"), look) for name, look in looks.items()]
-    legend += [Key("95 % interval", area="#888888", opacity=0.3), Key("the scenario's buffer", OWN), *rule_keys(dots)]
+    legend += [Key("95 % interval", area="#888888", opacity=0.3), Key("configured buffer", OWN), *rule_keys(dots)]
     panels = [*rows, *(_panel(metric, curve, looks, marks) for metric in metrics)]
     label = f"{heading.title}: engines and formulas over the buffer"
     return Chart(across, panels, label, heading, legend, columns=2)

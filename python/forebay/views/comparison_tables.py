@@ -1,4 +1,4 @@
-"""The text of `compare`: answers side by side, the fluid's agreement with the packets, and reasons for differences."""
+"""The text of `compare`: results side by side, the fluid's agreement with the packets, and reasons for differences."""
 
 from __future__ import annotations
 
@@ -42,10 +42,7 @@ CHANGING = ("queue_delay_p99_fast_s", "queue_delay_p99_slow_s", "drain_time_max_
 
 def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, the agreement, the disagreements by assumption, the buffer range."""
-    parts: list[RenderableType] = [
-        heading(found.scenario, "comparison"),
-        _answers(found.answers),
-    ]
+    parts: list[RenderableType] = [heading(found.scenario, "comparison"), Text(""), *_answers(found.answers), Text("")]
     parts += [
         Paragraph(f"{answer.name}: {answer.twin.warning(count(found.buffer))}", "yellow")
         for answer in found.answers
@@ -54,103 +51,113 @@ def comparison_view(found: Comparison) -> RenderableType:
     if found.agreement:
         parts += [_agreement(found.agreement), *_promise(found.agreement), Text("")]
     parts += _disagreements(found)
-    parts += [
-        Paragraph(f"{answer.name} does not apply: {answer.why}", "dim")
-        for answer in found.answers
-        if not answer.applies
-    ]
+    parts += _unsuitable(found.answers)
     parts += [
         Paragraph(f"{answer.name}: {formatting.lateness(answer.lateness)}", "dim")
         for answer in found.answers
         if answer.lateness is not None
     ]
     if len(found.points) > 1:
-        parts.append(_range(found.points))
+        parts += [Text(""), _range(found.points)]
     return Group(*parts)
 
 
-def _answers(answers: Sequence[Answer]) -> Fitting:
-    """Every answer with the metrics that there is room for, and the others in tables below."""
-    shown = [*SHOWN, *(name for name in CHANGING if any(name in answer.metrics for answer in answers))]
-    most = len(shown)
-    return Fitting(
-        [_answers_table(answers, shown[at : at + size]) for at in range(0, most, size)] for size in range(most, 0, -1)
-    )
+def _answers(answers: Sequence[Answer]) -> list[RenderableType]:
+    """One table of the engines and of the models that apply; in a narrow terminal without intervals."""
+    suitable = [answer for answer in answers if answer.applies and answer.metrics]
+    shown = [name for name in (*SHOWN, *CHANGING) if any(name in answer.metrics for answer in suitable)]
+    choices = [
+        [_answers_table(suitable, shown, intervals=intervals, across=across)]
+        for intervals in (True, False)
+        for across in (True, False)
+    ]
+    per_table = [
+        [
+            _answers_table(suitable[at : at + size], shown, intervals=False, across=True)
+            for at in range(0, len(suitable), size)
+        ]
+        for size in range(len(suitable) - 1, 0, -1)
+    ]
+    return [Text("Results at the configured buffer", style="italic"), Fitting([*choices, *per_table])]
 
 
-def _answers_table(answers: Sequence[Answer], metrics: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("answer of", no_wrap=True)
-    table.add_column("applies?", no_wrap=True)
-    for name in metrics:
-        table.add_column(formatting.metric_title(name), justify="right", no_wrap=True)
-    for answer in answers:
-        if not any(name in answer.metrics for name in metrics) and metrics[0] != SHOWN[0]:
-            continue
-        cells = [_estimate(name, answer.metrics.get(name)) for name in metrics]
-        style = None if answer.applies else "dim"
-        table.add_row(escape(answer.name), "yes" if answer.applies else "no", *cells, style=style)
+def _answers_table(answers: Sequence[Answer], metrics: Sequence[str], *, intervals: bool, across: bool) -> Table:
+    """The table; `across` makes the answers its columns."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    titles = [formatting.metric_title(name) for name in metrics]
+    names = [escape(answer.name) for answer in answers]
+    table.add_column("metric" if across else "engine or rule", no_wrap=True)
+    for head in names if across else titles:
+        table.add_column(head, justify="right", no_wrap=True)
+    cells = [[_estimate(name, answer.metrics.get(name), intervals=intervals) for name in metrics] for answer in answers]
+    for number, title in enumerate(titles if across else names):
+        table.add_row(title, *([column[number] for column in cells] if across else cells[number]))
     return table
 
 
-def _estimate(name: str, found: Estimate | None) -> str:
+def _estimate(name: str, found: Estimate | None, *, intervals: bool = True) -> str:
     """An estimate; an interval below a part in 10,000 is left out."""
-    if found is not None and found.half_width is not None and found.half_width < 1e-4 * abs(found.mean):
-        return formatting.value(name, found.mean)
-    return formatting.estimate(name, found)
+    if found is None:
+        return formatting.estimate(name, found)
+    tiny = found.half_width is not None and found.half_width < 1e-4 * abs(found.mean)
+    return formatting.estimate(name, found) if intervals and not tiny else formatting.value(name, found.mean)
+
+
+def _unsuitable(answers: Sequence[Answer]) -> list[Paragraph]:
+    """The answers that do not apply, each with its reason and its values, in whole lines."""
+    lines = []
+    for answer in answers:
+        if answer.applies:
+            continue
+        told = [
+            f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
+            for name in (*SHOWN, *CHANGING)
+            if name in answer.metrics
+        ]
+        values = f" It gives {', '.join(told)}." if told else ""
+        lines.append(Paragraph(f"{answer.name} does not apply: {answer.why}.{values}", "dim"))
+    return lines
 
 
 def _agreement(rows: Sequence[Agreement]) -> RenderableType:
-    """The gap between the fluid and the packets; if there is little room, engine by engine and gaps only."""
-    engines = list(dict.fromkeys(row.engine for row in rows))
-    apart = [[row for row in rows if row.engine == engine] for engine in engines]
-    choices = (
-        [_agreement_table(rows, ("engine", "metric", "packet", "fluid", "gap", "allowed", "within?"))],
-        [_agreement_table(each, ("metric", "packet", "fluid", "gap", "allowed", "within?")) for each in apart],
-        [_agreement_table(each, ("metric", "gap", "allowed", "within?")) for each in apart],
-    )
-    return Group(Text("How closely the fluid follows the packets", style="italic"), Fitting(choices))
+    """One table of the differences between the fluid and the packets, with their bounds."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for name in ("bound", *dict.fromkeys(row.engine for row in rows)):
+        table.add_column(escape(name), justify="right", no_wrap=True)
+    for metric in dict.fromkeys(row.metric for row in rows):
+        of_metric = [row for row in rows if row.metric == metric]
+        first = of_metric[0]
+        title = f"{formatting.metric_title(metric)} ({_UNITS[first.of]})"
+        cells = [f"{_gap(row.gap, row.of)}{_mark(row)}" for row in of_metric]
+        table.add_row(title, _gap(first.allowed, first.of), *cells)
+    return Group(Text("Difference between the fluid and the packet engine", style="italic"), table)
 
 
-def _agreement_table(rows: Sequence[Agreement], columns: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    if "engine" not in columns:
-        table.title, table.title_justify = escape(rows[0].engine), "left"
-    for name in columns:
-        text = name in {"engine", "metric", "within?"}
-        table.add_column(name, justify="left" if text else "right", no_wrap=True)
-    for row in rows:
-        packet, fluid = (formatting.value(row.metric, value) for value in row.values)
-        cells = {
-            "engine": escape(row.engine),
-            "metric": formatting.metric_title(row.metric),
-            "packet": packet,
-            "fluid": fluid,
-            "gap": _gap(row.gap, row.of),
-            "allowed": _gap(row.allowed, row.of),
-            "within?": "–" if row.within is None else "yes" if row.within else "no",
-        }
-        table.add_row(*(cells[name] for name in columns))
-    return table
+def _mark(row: Agreement) -> str:
+    """The verdict on a difference, after its value."""
+    return "" if row.within is None else " within" if row.within else " above"
+
+
+#: Units of differences in words.
+_UNITS = {"points": "points", "buffers": "% of buffer", "times": "factor"}
 
 
 def _gap(gap: float | None, of: str) -> str:
-    """A gap in its unit."""
+    """A gap in its unit, without the unit."""
     if gap is None:
         return "–"
     if of == "times":
-        return f"factor {gap:.2g}"
-    if of == "buffers":
-        return f"{100 * gap:.1f} % of buffer"
-    return f"{gap:.2f} points"
+        return f"{gap:.2g}"
+    return f"{100 * gap:.1f}" if of == "buffers" else f"{gap:.2f}"
 
 
 def _promise(rows: Sequence[Agreement]) -> list[Paragraph]:
     if rows[0].expected:
         return [
-            Paragraph("the bounds are promised for `fluid (fitted)` here: the buffer holds a sender's bursts", "dim")
+            Paragraph("The bounds apply to `fluid (fitted)` here, because the buffer holds a sender's bursts.", "dim")
         ]
-    return [Paragraph(f"no agreement is promised here: {rows[0].why}", "dim")]
+    return [Paragraph(f"The bounds do not apply here: {rows[0].why}.", "dim")]
 
 
 def _disagreements(found: Comparison) -> list[Paragraph]:
@@ -161,41 +168,42 @@ def _disagreements(found: Comparison) -> list[Paragraph]:
         if not gaps:
             continue
         one = gaps[0].between[0]
-        lines.append(Paragraph(f"{answer.name} and {one} differ by more than their uncertainty:", "bold"))
+        lines.append(Paragraph(f"{answer.name} differs from {one} by more than both confidence intervals:", "bold"))
         for gap in gaps:
             mine, theirs = (formatting.value(gap.metric, value) for value in gap.values)
             lines.append(Paragraph(f"  {formatting.metric_title(gap.metric)}: {one} {mine}, {answer.name} {theirs}"))
         for each in answer.doubtful:
-            verdict = {"no": "does not hold", "partly": "holds in part"}.get(each.holds, "is not known to hold")
-            lines.append(Paragraph(f"    “{each.assumption}” {verdict}: {each.why}", "yellow"))
+            verdict = {"no": "does not hold", "partly": "holds partly"}.get(each.holds, "may not hold")
+            lines.append(Paragraph(f"  The assumption “{each.assumption}” {verdict}: {each.why}.", "yellow"))
         if answer.lateness is not None:
-            lines.append(Paragraph(f"    {gaps[0].why}", "yellow"))
+            lines.append(Paragraph(f"  {gaps[0].why}", "yellow"))
         elif not answer.doubtful:
             held = len(answer.assumptions)
-            said = "; ".join(answer.notes or ()) or "what remains is the model's own simplification"
-            lines.append(Paragraph(f"    all {held} checked assumptions hold; {said}", "yellow"))
+            said = "; ".join(answer.notes or ()) or "the rest is the simplification of the model"
+            lines.append(Paragraph(f"  All {held} checked assumptions hold. Note on the model: {said}.", "yellow"))
     return lines
 
 
 def _range(curve: Sequence[RangePoint]) -> RenderableType:
-    """Utilization over the buffers by every answer that has it, in as few tables as fit."""
+    """Utilization over the buffers by every answer that has it; in a narrow terminal without intervals."""
     names = list(dict.fromkeys(name for point in curve for name in point.answers))
     names = [name for name in names if any(point.estimate(name, "utilization") is not None for point in curve)]
-    tables = Fitting(
-        [_range_table(curve, names[at : at + size]) for at in range(0, len(names), size)]
-        for size in range(len(names), 0, -1)
+    whole = ([_range_table(curve, names, intervals=intervals)] for intervals in (True, False))
+    tables = (
+        [_range_table(curve, names[at : at + size], intervals=True) for at in range(0, len(names), size)]
+        for size in range(len(names) - 1, 0, -1)
     )
-    return Group(Text("Utilization over the buffer range", style="italic"), tables)
+    return Group(Text("Utilization at each buffer", style="italic"), Fitting([*whole, *tables]))
 
 
-def _range_table(curve: Sequence[RangePoint], names: Sequence[str]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+def _range_table(curve: Sequence[RangePoint], names: Sequence[str], *, intervals: bool) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("packets", justify="right", no_wrap=True)
     table.add_column("BDP", justify="right", no_wrap=True)
     for name in names:
         table.add_column(escape(name), justify="right", no_wrap=True)
     for point in curve:
         bdp = point.buffer.bdp
-        cells = [_estimate("utilization", point.estimate(name, "utilization")) for name in names]
+        cells = [_estimate("utilization", point.estimate(name, "utilization"), intervals=intervals) for name in names]
         table.add_row(f"{point.buffer.packets:.0f}", "–" if bdp is None else f"{bdp:.3g}", *cells)
     return table

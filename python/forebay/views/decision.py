@@ -136,7 +136,7 @@ def may_meet(answer: Recommendation) -> Span | None:
     """The range in which a buffer may meet all goals, if the search could not decide."""
     if answer.verdict != "undecided" or answer.between is None:
         return None
-    return _span(*answer.between, "may meet all goals")
+    return _span(*answer.between, "undecided")
 
 
 def _span(low: Quantity, high: Quantity, name: str) -> Span:

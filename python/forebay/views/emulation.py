@@ -60,7 +60,11 @@ def beginning(placed: StandIn, side: Side, variables: Mapping[str, str], *, serv
     sender, receiver = (f"{each} {addresses[each]}{notes.get(each, '')}" for each in sorted(addresses, reverse=True))
     hops = [sender, *_links_of(placed, placed.path), receiver, *_links_of(placed, placed.reverse), "sender"]
     trip = _trip(placed.scenario.resolved["flows"][placed.number]["rtt"])
-    lines = [link_text(placed.scenario), f"{' → '.join(hops)}; round trip {trip} without queues", *_others(placed)]
+    lines = [
+        link_text(placed.scenario),
+        f"{' → '.join(hops)}; round-trip time {trip} without queueing",
+        *_others(placed),
+    ]
     return Group(*map(Paragraph, lines))
 
 
@@ -80,9 +84,13 @@ def _trip(rtt: object) -> str:
 def _others(placed: StandIn) -> list[str]:
     """The groups of the scenario that run beside the programs, and those that do not run."""
     silent = [*([] if placed.group in placed.beside else [placed.group]), *placed.idle]
-    told = [f"{_names(placed.beside)} of the scenario beside"] if placed.beside else []
-    told += [f"{_names(tuple(silent))} not (--with GROUP)"] if placed.beside and silent else []
-    return ["; ".join(told) or "no flows of the scenario itself run (--with GROUP)"]
+    told = [f"flows of the scenario that also run: {_names(placed.beside)}"] if placed.beside else []
+    told += (
+        [f"flows that do not run: {_names(tuple(silent))} (--with GROUP starts them)"]
+        if placed.beside and silent
+        else []
+    )
+    return ["; ".join(told) or "no flows of the scenario run (--with GROUP starts them)"]
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -113,7 +121,7 @@ def live_text(live: _core.Live, scenario: Scenario) -> str:
 
 def strays_text(strays: int) -> str:
     """The number of packets that were not carried, in words."""
-    return f"{counted(strays, 'packet')} not carried: not whole, or no IPv4"
+    return f"{counted(strays, 'packet')} dropped, because they are incomplete or not IPv4"
 
 
 def ending(report: Report, placed: StandIn) -> RenderableType:

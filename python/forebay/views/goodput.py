@@ -21,7 +21,7 @@ __all__ = ["GOODPUT", "MARK", "excess", "sent_bps"]
 GOODPUT = "goodput_bps"
 
 #: Mark of such a goodput in a cell.
-MARK = "(partly sent before measuring)"
+MARK = "(partly sent in the warm-up)"
 
 #: Ratio of goodput to sent rate that is still allowed, because a packet more or less may count at either end.
 _SLACK = 1.01
@@ -57,4 +57,4 @@ def excess(scenario: Scenario, metrics: Mapping[str, Estimate]) -> str:
     if sent is None:
         return ""
     carried = formatting.bandwidth(sent)
-    return f" (the link sent {carried}; packets that arrived before the measurement are delivered in it, after a loss)"
+    return f" (the link sent {carried}; after a loss, receivers also delivered packets of the warm-up)"

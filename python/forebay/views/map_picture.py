@@ -23,7 +23,7 @@ HEIGHT = 374.0
 CLEAR, MOST = 1.645, 4.0
 #: Look and legend text of each verdict.
 KINDS = {
-    "met": (Look("green", marker="o", size=3.4), "every goal met"),
+    "met": (Look("green", marker="o", size=3.4), "all goals met"),
     "unclear": (Look("other", marker="s", size=3.2), "not clear"),
     "missed": (Look("orange", marker="x", size=3.6), "a goal missed"),
 }
@@ -53,10 +53,10 @@ def map_chart(found: FeasibleMap) -> Chart:
     ]
     legend = [Key(text, look) for verdict, (look, text) in KINDS.items() if found.count(verdict)]
     legend += [
-        Key("the boundary, as means have it", Look("ink", "solid", 1.4)),
-        Key("where it may lie", area="other", opacity=0.3),
+        Key("boundary estimated from means", Look("ink", "solid", 1.4)),
+        Key("range of the boundary", area="other", opacity=0.3),
     ]
-    heading = headline(found.scenario.resolved, otherwise="Where goals hold")
+    heading = headline(found.scenario.resolved, otherwise="Combinations that meet all goals")
     told = f"goals: {both([goal_phrase(goal) for goal in found.goals])}"
     panel = Panel(up, (_field(found), *curves), HEIGHT, note=told)
     return Chart(across, (panel,), f"{heading.title}: {told}", heading, legend, columns=4)

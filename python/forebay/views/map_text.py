@@ -41,19 +41,20 @@ def map_text(found: FeasibleMap) -> RenderableType:
 def where_it_holds(found: FeasibleMap) -> str:
     """The numbers of measured places at which the goals are met, missed, and not clear."""
     unclear = found.count("unclear")
-    sure = "no confidence: the scenario has what nothing measured"
+    sure = "no confidence: the scenario has assumed values"
     if found.confidence is not None:
         sure = f"{100 * found.confidence:g} % confidence each"
     return (
-        f"Every goal is met at {found.count('met')} of {counted(len(found.points), 'place')} measured, one is missed "
-        f"at {found.count('missed')}{f', and {unclear} are not clear' if unclear else ''} "
+        f"All goals are met at {found.count('met')} of {counted(len(found.points), 'measured combination')}, and a "
+        f"goal "
+        f"is missed at {found.count('missed')}{f'; {unclear} are undecided' if unclear else ''} "
         f"({sure})."
     )
 
 
 def _table(found: FeasibleMap) -> Table:
     first, second = (variable.key for variable in found.over)
-    title = f"Where {second} meets every goal"
+    title = f"Values of {second} at which all goals are met"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in (first, "missed at", "met from", "to", "missed at"):
         table.add_column(escape(heading), justify="right", no_wrap=True)
@@ -72,8 +73,8 @@ def _warnings(found: FeasibleMap) -> Iterator[RenderableType]:
     yield Text()
     if not found.complete:
         text = (
-            f"the boundary is coarser than the grid allows: {found.budget} replications, which a map takes at most, "
-            "did not go further"
+            f"the boundary is less exact than the grid, because the map reached its limit of {found.budget} "
+            f"replications"
         )
         yield Paragraph(f"warning: {text}", "yellow")
     for warning in found.warnings:

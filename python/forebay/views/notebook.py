@@ -81,7 +81,7 @@ def _note(answer: object) -> Note:
 @_note.register(Scenario)
 def _(scenario: Scenario) -> Note:
     rows: list[tuple[str, ...]] = [(wording.goal_phrase(goal),) for goal in scenario.goals]
-    told = "Run the cell of its lab() to open it in the laboratory, or save its toml and ask forebay lab for it."
+    told = "To open it in the laboratory, call lab() in a cell, or save its toml and run `forebay lab FILE`."
     heading = headline(scenario.resolved, otherwise="Scenario", buffer=scenario.buffer)
     return Note(heading, (told,), (_table(("goals",), rows, limited=False),))
 
@@ -145,7 +145,7 @@ def _(found: FeasibleMap) -> Note:
         (stretch.at.words, *("–" if end is None else end.words for end in (stretch.low, stretch.high)))
         for stretch in found.stretches
     ]
-    heading = headline(found.scenario.resolved, otherwise="Where goals hold")
+    heading = headline(found.scenario.resolved, otherwise="Combinations that meet all goals")
     return Note(heading, (where_it_holds(found),), (_table(columns, rows, limited=False),), tuple(found.warnings))
 
 

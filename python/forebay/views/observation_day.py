@@ -25,11 +25,11 @@ _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 def known_of_day(day: Day, rate: float | None) -> tuple[str, str]:
     """The load and the drops of the described part, compared with those of the whole input, a sentence each."""
     inside = day.described
-    first = f"Load {_load(inside.value, rate)} in {day.span.why}"
+    first = f"Mean load in {day.span.why}: {_load(inside.value, rate)}"
     if abs(day.mean.value - inside.value) > 1e-9 * inside.value:
-        first += f", {_load(day.mean.value, rate)} over the whole input"
+        first += f"; in the whole input: {_load(day.mean.value, rate)}"
     drops = _losses(day, rate, 0)
-    return first, drops[0] if drops else "Drops are not known"
+    return first, drops[0] if drops else "Drops are unknown"
 
 
 def day_sentences(day: Day, rate: float | None, shown: int = SHOWN, *, drops_said: bool = False) -> list[str]:
@@ -38,13 +38,15 @@ def day_sentences(day: Day, rate: float | None, shown: int = SHOWN, *, drops_sai
     With `drops_said` only the intervals with drops are named, because an earlier sentence states their number.
     """
     every = formatting.clock_time(day.interval_s)
-    sentences = [f"Whole input, intervals of {every}: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"]
+    sentences = [
+        f"Load in intervals of {every}, whole input: {_distribution(day, rate)}, mean {_load(day.mean.value, rate)}"
+    ]
     if day.hours:
         busiest = sorted(day.hours, key=lambda hour: -hour.mean)
         low = busiest[-1]
         sentences.append(
-            f"Hours of the day (UTC): busiest {busiest[0].hour:02d}:00 with {_load(busiest[0].mean, rate)}, "
-            f"quietest {low.hour:02d}:00 with {_load(low.mean, rate)}"
+            f"Load by hour of the day (UTC): highest at {busiest[0].hour:02d}:00, {_load(busiest[0].mean, rate)}; "
+            f"lowest at {low.hour:02d}:00, {_load(low.mean, rate)}"
         )
     drops = _losses(day, rate, shown)
     if drops_said and drops:
@@ -53,7 +55,7 @@ def day_sentences(day: Day, rate: float | None, shown: int = SHOWN, *, drops_sai
 
 
 def _distribution(day: Day, rate: float | None) -> str:
-    names = [*["median", "p95", "p99"][: len(day.quantiles) - 1], "most"]
+    names = [*["median", "p95", "p99"][: len(day.quantiles) - 1], "maximum"]
     return ", ".join(f"{name} {_load(each.value, rate)}" for name, each in zip(names, day.quantiles, strict=True))
 
 
@@ -65,7 +67,10 @@ def _load(bps: float, rate: float | None) -> str:
 def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
     if not day.lossy:
         if day.loss_of_all is not None and day.loss_of_all.is_bounded:
-            return [f"No drops; with 90 % certainty fewer than {percent(day.loss_of_all.high)} of the packets"]
+            return [
+                f"No drops were counted; with 90 % confidence the share is below {percent(day.loss_of_all.high)} "
+                f"of the packets"
+            ]
         return ["No drops were counted"] if day.loss_at_most is not None else []
     sentences = [f"Drops in {counted(day.lossy, 'interval')}{_share(day)}"]
     for each in day.losses[:shown]:
@@ -78,7 +83,7 @@ def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
 
 def _share(day: Day) -> str:
     if day.loss_of_all is not None:
-        inside = f", {estimate_text(day.loss, 'share')} in what is described" if day.loss is not None else ""
+        inside = f", {estimate_text(day.loss, 'share')} in the described part" if day.loss is not None else ""
         return f": {estimate_text(day.loss_of_all, 'share')} of drops and packets sent{inside}"
     if day.loss_at_most is not None:
         return f": at most {percent(day.loss_at_most)} of the packets, if none has more than 1,500 bytes"
@@ -96,14 +101,14 @@ class DaySection:
 
 def day_section(day: Day, rate: float | None) -> DaySection:
     """Make the page's section."""
-    figures = [figure("The whole input", _over_time(day, rate))] if len(day.columns) > 1 else []
+    figures = [figure("Load over the whole input", _over_time(day, rate))] if len(day.columns) > 1 else []
     if len(day.hours) > 1:
-        figures.insert(0, figure("The hours of the day", _by_hour(day, rate)))
+        figures.insert(0, figure("Load by hour of the day", _by_hour(day, rate)))
     table = None
     if day.losses:
         rows = tuple(Row(_cells(each, rate)) for each in day.losses)
         table = Table(
-            ("time", "drops", "share of the packets", "load"), rows, "Intervals with drops, most of them first"
+            ("time", "drops", "share of the packets", "load"), rows, "Intervals with drops, largest number first"
         )
     return DaySection(
         (f"{day.span.sentence[:1].upper()}{day.span.sentence[1:]}", *day_sentences(day, rate, 0)), tuple(figures), table
@@ -111,7 +116,7 @@ def day_section(day: Day, rate: float | None) -> DaySection:
 
 
 def _cells(each: LossAt, rate: float | None) -> tuple[str, ...]:
-    share = "not known" if each.share is None else percent(each.share)
+    share = "unknown" if each.share is None else percent(each.share)
     return time_of(each.time_s), f"{each.drops:,.0f}", share, _load(each.load_bps, rate)
 
 

@@ -49,8 +49,8 @@ _VALUES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")), "byte": ((1e6, "MB"),
 
 _SWITCHES = (
     Switch("mean", "measured"),
-    Switch("band", "least to most of the windows; 90 % interval"),
-    Switch("law", "the link’s rate; independent packets; the scenario’s law"),
+    Switch("band", "range of the windows; 90 % interval"),
+    Switch("law", "link rate; Poisson packets; distribution of the scenario"),
 )
 
 
@@ -165,17 +165,19 @@ def _load(load: Load, finding: Finding) -> LoadSection:
     if load.scales:
         columns = scale_columns(load.scales)
         rows = tuple(Row(scale_cells(scale, columns, rate, intervals=True)) for scale in load.scales)
-        caption = "Shares of the link’s rate" if rate else "Rates"
+        caption = "Share of the link rate" if rate else "Rate"
         coarse = f"; {granularity(finding)}" if granularity(finding) else ""
-        table = Table(columns, rows, f"{caption} that windows do not exceed: half of them, 95 %, 99 %, all{coarse}")
+        table = Table(columns, rows, f"{caption} in windows of each length: quantiles{coarse}")
     memory = (
-        f"Hurst’s exponent is {hurst(load.hurst)}: at 0.5 a load forgets, towards 1 bursts have bursts at every scale."
+        f"The Hurst exponent is {hurst(load.hurst)}. At 0.5 the load has no long-range dependence, near 1 it has "
+        f"bursts at "
+        "every time scale."
         if isinstance(load.hurst, Estimate)
-        else f"Whether the load remembers is not identifiable, because {load.hurst.because}."
+        else f"The Hurst exponent is unknown, because {load.hurst.because}."
     )
-    mean = f"{estimate_text(load.mean)} on average"
+    mean = f"The mean load is {estimate_text(load.mean)}"
     if isinstance(load.utilization, Estimate):
-        mean += f", {estimate_text(load.utilization, 'share')} of the link’s rate"
+        mean += f", {estimate_text(load.utilization, 'share')} of the link rate"
     return LoadSection(mean, figures, table, load.left_out, _burstiness(load), memory)
 
 
@@ -208,11 +210,11 @@ def _burstiness(load: Load) -> Figure | None:
     ]
     if len(readings) < 2:
         return None
-    reference = Reference("independent packets", ((0.0, 1.0),))
+    reference = Reference("Poisson packets", ((0.0, 1.0),))
     chart = span_chart(
         "length of windows (s)", "variance / mean (packets)", readings, reference, by_decades=(True, True), key="burst "
     )
-    return figure("How the load varies in windows of each length", chart)
+    return figure("Variance over mean of the load, by window length", chart)
 
 
 # Laws ------------------------------------------------------------------------------------------------------------
@@ -241,7 +243,7 @@ def _laws(found: FittedDistribution) -> LawSection:
     )
     chart = span_chart(
         f"{found.what} ({name})",
-        "share of them (%)",
+        "cumulative share (%)",
         readings,
         law,
         by_decades=(True, False),
@@ -250,7 +252,7 @@ def _laws(found: FittedDistribution) -> LawSection:
         key=f"{found.what} ",
     )
     heading = f"{found.what[:1].upper()}{found.what[1:]}"
-    why = f"In the scenario: {found.why}."
+    why = f"Distribution of the scenario: {found.why}."
     return LawSection(figure(heading, chart), why, _quantiles(found))
 
 
@@ -267,7 +269,7 @@ def _quantiles(found: FittedDistribution) -> Table:
         )
         for each in measured
     ]
-    return Table(("do not exceed", "measured", "in the scenario"), tuple(rows))
+    return Table(("quantile", "measured", "in the scenario"), tuple(rows))
 
 
 # Tables ----------------------------------------------------------------------------------------------------------
@@ -281,13 +283,13 @@ def _groups(finding: Finding) -> Table | None:
 def _flows(finding: Finding) -> Table | None:
     rows = tuple(Row(flow_cells(flow)) for flow in finding.flows[:FLOWS])
     more = len(finding.flows) - FLOWS
-    caption = f"The {FLOWS} largest; {more:,} more are not shown" if more > 0 else "By what they carried"
+    caption = f"The {FLOWS} flows with the most data; {more:,} more are not shown" if more > 0 else "Ordered by data"
     return Table(FLOW_COLUMNS, rows, caption) if rows else None
 
 
 def _unknown(finding: Finding) -> Table | None:
     rows = tuple(Row(tuple(map(_sentence, (each.what, each.because, each.measure)))) for each in finding.unidentified)
-    return Table(("what", "because", "to know it"), rows) if rows else None
+    return Table(("value", "reason", "how to measure it"), rows) if rows else None
 
 
 def _sentence(text: str) -> str:

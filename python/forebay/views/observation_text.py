@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from forebay.observation.estimate import Estimate
-from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
+from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text, unknown_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.sanitize import legible
 from forebay.views.fitting import Fitting
@@ -75,7 +75,10 @@ def observation_text(finding: Finding) -> RenderableType:
         parts += [Paragraph(legible(sentence)) for sentence in sentences]
     parts += _unknown(finding)
     parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
-    return Group(*parts, Paragraph(f"{legible(input_line(finding))}; {ABOUT_INTERVALS}", "dim"))
+    return Group(
+        *parts,
+        Paragraph(f"Input: {legible(input_line(finding))}. {ABOUT_INTERVALS[:1].upper()}{ABOUT_INTERVALS[1:]}.", "dim"),
+    )
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, least: int) -> RenderableType:
@@ -103,16 +106,16 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
             yield Paragraph(coarse, "dim")
     which = "" if finding.day is None else f" in {finding.day.span.why}"
     if isinstance(load.hurst, Estimate):
-        yield Paragraph(f"Load {estimate_text(load.mean)} on average{which}; Hurst's exponent {hurst(load.hurst)}")
+        yield Paragraph(f"Mean load{which}: {estimate_text(load.mean)}. Hurst exponent: {hurst(load.hurst)}.")
     else:
-        yield Paragraph(f"Load {estimate_text(load.mean)} on average{which}")
+        yield Paragraph(f"Mean load{which}: {estimate_text(load.mean)}.")
     for why in load.left_out:
-        yield Paragraph(f"no windows of {legible(why)}", "dim")
+        yield Paragraph(f"The table omits windows of {legible(why)}.", "dim")
 
 
 def _unknown(finding: Finding) -> Iterator[RenderableType]:
     found = finding.unidentified
     if found:
-        yield Text("Not identifiable from this input", style="bold")
+        yield Text("Unknown values", style="bold")
     for each in found:
-        yield Paragraph(f"  {legible(each.what)}, because {legible(each.because)}; to know it: {legible(each.measure)}")
+        yield Paragraph(f"  {legible(unknown_text(each))}")

@@ -44,8 +44,8 @@ __all__ = [
 #: Packets of a window below which it shows that they are whole.
 _FEW_IN_A_WINDOW = 20.0
 #: Titles of columns, the least important last: a narrow terminal lacks them first.
-GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "what they send", "congestion control")
-FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "carried", "seen for")
+GROUP_COLUMNS = ("group", "flows", "limited by", "round trip", "workload", "congestion control")
+FLOW_COLUMNS = ("flow", "limited by", "rate", "round trip", "loss", "congestion control", "data", "duration")
 
 #: How near to a whole number of flows a mean is one.
 _NEARLY = 0.02
@@ -71,18 +71,18 @@ def _link(finding: Finding) -> str:
         parts = [f"{estimate_text(link.rate)} link"]
     else:
         most = rate_at_least(finding)
-        seen = "" if most is None else f", {formatting.bandwidth(rounded_down(most))} or more"
-        parts = [f"A link of unknown rate{seen}"]
+        seen = "" if most is None else f" (at least {formatting.bandwidth(rounded_down(most))})"
+        parts = [f"Link of unknown rate{seen}"]
     if isinstance(link.queue, Queue):
         parts.append(link.queue.kind)
-    parts.append("buffer not known" if isinstance(link.buffer, Unknown) else f"buffer {estimate_text(link.buffer)}")
+    parts.append("buffer unknown" if isinstance(link.buffer, Unknown) else f"buffer {estimate_text(link.buffer)}")
     return ", ".join(parts)
 
 
 def _limited(finding: Finding) -> str:
     limited = finding.limited
     if isinstance(limited, Unknown):
-        return f"How many long flows it limits is not known, because {limited.because}"
+        return f"The number of long flows that the link limits is unknown, because {limited.because}"
     told_of = [
         group.round_trips
         for group in finding.groups
@@ -98,14 +98,14 @@ def _limited(finding: Finding) -> str:
         ends = f", round trips {low} to {high}" if low != high else f", round trip {low}"
     if not limited.value:
         seen = any(group.yields and not isinstance(group.workload, OpenLoop) for group in finding.groups)
-        verb = "seen" if finding.input.packets is None else "captured"
-        return f"It limits no long flow that was {verb}{_others(finding)}" if seen else f"No long flow was {verb}"
+        verb = "observed" if finding.input.packets is None else "captured"
+        return f"The link limits no {verb} long flow{_others(finding)}" if seen else "The input has no long flow"
     noun = "long flow" if limited.value == 1 else "long flows"
     between = ""
     if limited.is_bounded:
         low, high = (f"{each:.3g}" for each in (limited.low, limited.high))
         between = f" ({low} to {high})" if low != high else ""
-    return f"It limits {flows(limited.value)} {noun}{between} at a time{ends}{_others(finding)}"
+    return f"The link limits {flows(limited.value)} {noun}{between} at a time{ends}{_others(finding)}"
 
 
 def _others(finding: Finding) -> str:
@@ -115,7 +115,9 @@ def _others(finding: Finding) -> str:
         if isinstance(group.count, Estimate) and group.limited_by in _ELSEWHERE and group.yields:
             words = _ELSEWHERE[group.limited_by]
             found[words] = found.get(words, 0.0) + group.count.value
-    return f"; others: {', '.join(f'{flows(many)} {words}' for words, many in found.items())}" if found else ""
+    return (
+        f"; other long flows: {', '.join(f'{flows(many)} {words}' for words, many in found.items())}" if found else ""
+    )
 
 
 def flows(number: float) -> str:
@@ -126,20 +128,20 @@ def flows(number: float) -> str:
 
 _ELSEWHERE: Mapping[str, str] = {
     "application": "limited by the application",
-    "receiver": "by the receiver",
-    "elsewhere": "by the application or by a slower link elsewhere",
-    "unknown": "of which it is not known",
+    "receiver": "limited by the receiver",
+    "elsewhere": "limited by the application or another link",
+    "unknown": "with an unknown limit",
 }
 #: The words of a column for the limit of a flow.
-_WHO: Mapping[str, str] = {"elsewhere": "app or elsewhere"}
+_WHO: Mapping[str, str] = {"elsewhere": "app or other link"}
 
 
 def _regime(finding: Finding) -> str:
     regime = finding.regime
-    name = "Regime not known" if regime.name == "unknown" else regime.name.capitalize()
+    name = "Traffic regime" if regime.name == "unknown" else f"Traffic regime {regime.name}"
     used = ""
     if finding.load is not None and isinstance(finding.load.utilization, Estimate):
-        used = f"; {percent(finding.load.utilization.value)} of the link is used"
+        used = f"; the utilization is {percent(finding.load.utilization.value)}"
     return f"{name}: {regime.reason}{used}"
 
 
@@ -172,7 +174,7 @@ def group_cells(group: GroupFinding) -> tuple[str, ...]:
 
 
 def _estimate(found: Estimate | Unknown | None, unit: str | None = None) -> str:
-    return estimate_text(found, unit) if isinstance(found, Estimate) else "not known" if found is not None else NONE
+    return estimate_text(found, unit) if isinstance(found, Estimate) else "unknown" if found is not None else NONE
 
 
 def _count(found: Estimate | Unknown | None) -> str:
@@ -183,7 +185,7 @@ def _count(found: Estimate | Unknown | None) -> str:
 
 def _trips(found: RoundTrips | Unknown | None) -> str:
     if not isinstance(found, RoundTrips):
-        return "not known" if found is not None else NONE
+        return "unknown" if found is not None else NONE
     low, high = (formatting.duration(end) for end in found.ends)
     if found.are_most:
         return f"at most {high}"
@@ -192,26 +194,29 @@ def _trips(found: RoundTrips | Unknown | None) -> str:
 
 def _sent(workload: Workload) -> str:
     if isinstance(workload, Persistent):
-        return "always something"
+        return "persistent"
     if isinstance(workload, OpenLoop):
-        load = "" if workload.load is None else f", {estimate_text(workload.load)} in all"
-        return f"transfers that come and go{load}"
+        load = "" if workload.load is None else f", {estimate_text(workload.load)} in total"
+        return f"finite transfers{load}"
     if isinstance(workload, AppLimited):
         return f"{estimate_text(workload.rate)} each"
-    return f"{estimate_text(workload.rate)} in all, {'evenly' if isinstance(workload, ConstantRate) else 'at random'}"
+    return (
+        f"{estimate_text(workload.rate)} in total, "
+        f"{'constant rate' if isinstance(workload, ConstantRate) else 'random packet times'}"
+    )
 
 
 def _controllers(group: GroupFinding) -> str:
     if not group.yields:
         return "none"
-    return controllers(group.controller) if isinstance(group.controller, Mapping) else "not known"
+    return controllers(group.controller) if isinstance(group.controller, Mapping) else "unknown"
 
 
 def controllers(found: Mapping[str, float]) -> str:
     """Families with their probabilities, the likeliest first, and whether none of them is likely enough."""
     likely = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
     told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05)
-    return told if likely and likely[0][1] >= NAMED else f"not known ({told})" if told else "not known"
+    return told if likely and likely[0][1] >= NAMED else f"unknown ({told})" if told else "unknown"
 
 
 def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
@@ -222,7 +227,7 @@ def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
         _estimate(flow.rate),
         _estimate(flow.round_trip),
         _estimate(flow.loss, "share"),
-        flow.controller or "not known",
+        flow.controller or "unknown",
         formatting.size(flow.carried_bytes),
         formatting.clock_time(flow.lasting_s),
     )
@@ -252,8 +257,8 @@ def granularity(finding: Finding) -> str:
     if packets >= _FEW_IN_A_WINDOW:
         return ""
     return (
-        f"a window of {window(shortest)} holds {packets:.2g} packets of the rate, and counts whole ones: "
-        "hence shares beyond it"
+        f"a window of {window(shortest)} holds {packets:.2g} packets at the link's rate and counts whole packets, so "
+        "shares can be above 100 %"
     )
 
 
@@ -261,7 +266,7 @@ def scale_columns(scales: Iterable[Scale]) -> tuple[str, ...]:
     """Titles of a table of loads."""
     probabilities = sorted({each.probability for scale in scales for each in scale.quantiles})
     named = ["median" if each == 0.5 else f"p{100 * each:g}" for each in probabilities]
-    return ("windows of", *named, "most")
+    return ("window", *named, "maximum")
 
 
 def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, intervals: bool) -> tuple[str, ...]:

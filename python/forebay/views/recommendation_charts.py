@@ -291,7 +291,7 @@ def _best(answer: Recommendation) -> tuple[str, Quantity] | None:
         return "recommended", answer.buffer
     if answer.conflict is None or answer.verdict == "undecided" or answer.conflict.compromise is None:
         return None
-    return "nearest miss", answer.conflict.compromise
+    return "closest", answer.conflict.compromise
 
 
 def _answer_color(answer: Recommendation) -> str:

@@ -166,7 +166,7 @@ def _at_answer(answer: Recommendation) -> RenderableType:
     ]
     if any(each.of is not None for each in goals):
         columns.append(
-            Column("met in", ["" if each.of is None else f"{each.held} of {each.of} draws" for each in goals])
+            Column("met in", ["" if each.of is None else f"{each.held} of {each.of} runs" for each in goals])
         )
     styles = ["" if each.met else "red" for each in goals]
     return Wrapped([Grid([Column("goal", [asked(each) for each in goals], number=False)], columns, styles)])
@@ -184,17 +184,17 @@ def _conflict(answer: Recommendation) -> Iterator[RenderableType]:
     rows = goal_rows(answer)
     keys = [Column("goal", [asked(judged) for judged in answer.goals.values()], number=False)]
     styles = ["red" if row.nearest is not None and row.nearest.verdict == "missed" else "" for row in rows]
-    yield Wrapped(Grid(keys, _verdicts(answer, rows, interval=interval), styles) for interval in (True, False))
+    yield Wrapped(Grid(keys, _verdicts(rows, interval=interval), styles) for interval in (True, False))
     told = nearest(answer)
     if told:
         yield Paragraph(told)
 
 
-def _verdicts(answer: Recommendation, rows: Sequence[GoalRow], *, interval: bool) -> list[Column]:
+def _verdicts(rows: Sequence[GoalRow], *, interval: bool) -> list[Column]:
     """A column for each of the three buffers that differ, with each goal's metric and verdict there."""
     return [
         Column(
-            f"{roles(answer, place)}\n{count(place.buffer)}",
+            f"{roles(place)}\n{count(place.buffer)}",
             [verdict_cell(row, at, interval=interval) for row, at in zip(rows, place.goals, strict=True)],
         )
         for place in places(rows)
@@ -225,7 +225,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
                 ),
                 Column("goals met", [f"{each.met} of {each.of}" for each in found]),
                 Column("dominated", ["no" if each.on_front else "yes" for each in found], number=False),
-                Column("beside the best", verdicts, number=False),
+                Column("compared with the best", verdicts, number=False),
             ],
             styles,
         )
@@ -234,7 +234,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
     yield from _with_configured(answer)
     close = [_words_of(each) for each in found[1:] if each.met == each.of and not each.apart]
     if close and found[0].met == found[0].of:
-        yield Paragraph(f"{both([_words_of(found[0]), *close])} cannot be told apart: their intervals overlap.")
+        yield Paragraph(f"The runs do not distinguish {both([_words_of(found[0]), *close])}: their intervals overlap.")
 
 
 def _with_configured(answer: Recommendation) -> Iterator[RenderableType]:
@@ -305,8 +305,8 @@ def _brief_cells(buffer: Quantity) -> list[str]:
 
 def _sensitivity(entries: Iterable[Variation], heads: Sequence[str]) -> Table:
     """The change of the answer if an input is off by 20 %."""
-    table = Table(title="When something is 20 % off", title_justify="left", box=box.SIMPLE_HEAD)
-    table.add_column("what", no_wrap=True)
+    table = Table(title="Sensitivity: one input changed by 20 %", title_justify="left", box=box.SIMPLE_HEAD)
+    table.add_column("input", no_wrap=True)
     for heading in heads:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("decided by")
@@ -323,7 +323,9 @@ def _sensitivity(entries: Iterable[Variation], heads: Sequence[str]) -> Table:
 def _front(front: Front, heads: Sequence[str]) -> Table:
     """Measured buffers that no other beats in both metrics."""
     table = Table(
-        title="Pareto-optimal: no measured buffer is better in both", title_justify="left", box=box.SIMPLE_HEAD
+        title="Pareto-optimal buffers: no measured buffer is better in both metrics",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
     )
     for heading in (*heads, *map(formatting.metric_title, front.metrics)):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -340,11 +342,9 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
     if at is None:
         return
     noun = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
-    over = "draws of what is uncertain" if answer.uncertain else "replications"
-    held = (
-        f"on average over {over}" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the draws"
-    )
-    yield Paragraph(f"The {noun} is {standing(answer)} {held}, seen in {over} that the search had not used.", "dim")
+    over = "fresh replications of the uncertain scenario" if answer.uncertain else "fresh replications"
+    held = "on average" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the replications"
+    yield Paragraph(f"The {noun} is {standing(answer)} {held}. The evidence is {over}.", "dim")
     beyond = not isinstance(answer.variable, RangeVariable) and sent_bps(answer.scenario, at.metrics) is not None
     marks = {GOODPUT: MARK} if beyond else {}
     yield metric_table(f"at {count(at.buffer)}", at.metrics, list(at.metrics), marks)
@@ -372,7 +372,7 @@ def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType
 
 
 def _cost(cost: SearchCost, noun: str) -> str:
-    before = f" ({cost.resumed:,} from before)" if cost.resumed else ""
+    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
     return (
         f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, noun)}, "
         f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

@@ -28,7 +28,7 @@ __all__ = ["TABLES", "draw_report", "traces_chart", "traces_figure", "traces_of"
 
 #: Tables that `run --trace` may have written.
 TABLES = ("flows", "queue", "packets", "transfers")
-ALLOWED = "what run --trace wrote (run it again)"
+ALLOWED = "a report of run --trace (run it again)"
 PANELS = ("cwnd", "queue", "utilization", "packets", "transfers")
 #: Largest number of flows with drawn windows.
 MOST_FLOWS = 14
@@ -225,7 +225,7 @@ def _waits(waits: Sequence[tuple[float, float, int]]) -> Panel:
     shares = [100 * sum(count for _, _, count in waits[: at + 1]) / total for at in range(len(waits))]
     times = [1e3 * waits[0][0], *(1e3 * high for _, high, _ in waits)]
     curve = Curve(list(zip(times, [0.0, *shares], strict=True)), Look("blue", "solid", 1.5))
-    up = Axis("packets that waited at most this (%)", 0.0, 101.0)
+    up = Axis("cumulative share of packets (%)", 0.0, 101.0)
     return Panel(up, (curve,), DISTRIBUTION, across=filled("queueing delay (ms)", times, by_decades=False))
 
 

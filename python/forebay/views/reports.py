@@ -151,7 +151,7 @@ def _cost_lines(report: Report) -> list[str]:
     behind = (
         counted(report.replications, "replication")
         if report.batches is None
-        else f"1 replication, intervals from {report.batches} batches of it"
+        else f"1 replication, with intervals from its {report.batches} batches"
     )
     lines = [f"{report.engine} engine, {behind}, seed {report.seed}"]
     if cost.data_packets or cost.events:

@@ -80,8 +80,8 @@ def _left_out(answer: Recommendation, *, everything: bool) -> Iterator[Renderabl
         if silent:
             yield Paragraph(f"These rules give no buffer for these goals: {', '.join(silent)}.", "dim")
     elif left:
-        verb, shows = ("rule that does", "it") if left == 1 else ("rules that do", "them")
-        yield Paragraph(f"{left} {verb} not apply: --verbose shows {shows}.", "dim")
+        verb, shows = ("rule does", "it") if left == 1 else ("rules do", "them")
+        yield Paragraph(f"{left} {verb} not apply to this link; --verbose lists {shows}.", "dim")
 
 
 def metric_keys(answer: Recommendation) -> list[str]:
@@ -196,7 +196,7 @@ def _which(answer: Recommendation) -> str:
     """The buffer of whose multiples a rule's value is given, in words."""
     if answer.optimum is not None:
         return "the best"
-    return "allowed" if answer.variable.largest else "needed"
+    return "the largest" if answer.variable.largest else "the smallest"
 
 
 def _words(found: RuleVerdict, which: str) -> str:

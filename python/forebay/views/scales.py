@@ -98,7 +98,7 @@ def buffer_axis(buffers: Sequence[float], last: BufferSize | None, *, below: str
         The unit of that row; milliseconds if a link has no bandwidth-delay product.
     """
     if last is None:
-        return filled("buffer (packets that may wait)", buffers, by_decades=True)
+        return filled("buffer (packets)", buffers, by_decades=True)
     unit, per_packet = "ms at the link rate", 1e3 * last.seconds / last.packets
     if below == "BDP" and last.bdp:
         unit, per_packet = "BDP", last.bdp / last.packets

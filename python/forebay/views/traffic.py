@@ -53,14 +53,14 @@ def queue(found: Mapping[str, Any]) -> str:
 def _sent(kind: str, body: Mapping[str, Any]) -> str:
     """The traffic that a workload sends, in words."""
     return {
-        "persistent": "long transfers, always data to send",
+        "persistent": "persistent flows (always data to send)",
         "finite": f"{law(body.get('size'))} each",
         "closed_loop": f"{law(body.get('size'))}, then a pause of {law(body.get('think'))}, repeated",
         "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or when the last one is complete",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
         "incast": f"{law(body.get('size'))} each at the same time, then a pause of {law(body.get('pause'))}",
         "app_limited": f"at most {law(body.get('rate'))} each",
-        "poisson": f"{law(body.get('rate'))} in total, random packet times",
+        "poisson": f"{law(body.get('rate'))} in total, Poisson packets",
         "cbr": f"{law(body.get('rate'))} in total, constant rate",
         "on_off": f"bursts at {law(body.get('peak'))} for {law(body.get('on'))}, silent for {law(body.get('off'))}",
     }[kind]

@@ -52,7 +52,7 @@ SERIES = (
     ("missed", "misses a goal"),
     ("undecided", "undecided"),
     ("likely", "interval of the true minimum"),
-    ("between", "may meet all goals"),
+    ("between", "undecided"),
     ("runs", "single runs"),
     ("mean", "mean of several runs"),
     ("band", "95 % interval of the mean"),
@@ -62,7 +62,7 @@ SERIES = (
     ("own", "as configured"),
     ("rule", "rules that apply"),
     ("norule", "rules that do not apply"),
-    ("also", "buffers asked about"),
+    ("also", "buffers of --also"),
     ("answer", "the answer"),
     ("front", "no buffer is better in both"),
 )
@@ -250,7 +250,7 @@ def _misses(answer: Recommendation) -> Table:
     """Every goal at the smallest and the largest measured buffer, and at the one that comes nearest to all goals."""
     rows = goal_rows(answer)
     columns = places(rows)
-    heads = (f"{roles(answer, place)}: {wording.count(place.buffer)}" for place in columns)
+    heads = (f"{roles(place)}: {wording.count(place.buffer)}" for place in columns)
     cells = [
         Row(
             (asked(judged), *(verdict_cell(row, place.goals[number], interval=True) for place in columns)),
@@ -272,7 +272,7 @@ def _below_goals(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _held(goal: parts.JudgedGoal) -> str:
-    return "" if goal.of is None else f", held in {goal.held} of {goal.of} draws"
+    return "" if goal.of is None else f", met in {goal.held} of {goal.of} runs"
 
 
 # The pictures and the curve --------------------------------------------------------------------------------------
@@ -292,14 +292,14 @@ def _pictures(answer: Recommendation) -> Pictures:
         assert isinstance(panel.up, Axis)
         charts.append((title[0].upper() + title[1:], Chart(axis, (panel,), f"{panel.up.title} against {against}")))
     apart = [] if answer.pareto is None else [("The trade-off", trade_chart(answer))]
-    titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the nearest miss"})
+    titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the closest"})
     titles |= {
         series: span.name for series, span in (("likely", likely(answer)), ("between", may_meet(answer))) if span
     }
     if is_exact(answer.engine):
         titles["mean"] = "exact values"
     if ranged:
-        titles |= {"also": "values asked about", "front": "no value is better in both"}
+        titles |= {"also": "values of --also", "front": "no value is better in both"}
     figures = (*aligned(charts), *(figure(heading, chart) for heading, chart in apart))
     shown = shown_series(panel for _, chart in (*charts, *apart) for panel in chart.panels)
     switches = tuple(Switch(name, text) for name, text in titles.items() if name in shown)
@@ -372,7 +372,7 @@ def _sizing_rule(answer: Recommendation, rule: parts.JudgedRule, buffer: Quantit
 
 
 def _silent_model(rule: parts.JudgedRule) -> SilentModel:
-    why = "it applies but asks for no buffer under these goals" if rule.applies else rule.why
+    why = "it applies but gives no buffer for these goals" if rule.applies else rule.why
     return SilentModel(rule.name, _explained(rule.name)[0], why)
 
 
@@ -427,7 +427,7 @@ def _alternatives(answer: Recommendation) -> Table:
         what = "none" if found is None else wording.packets(found)
         rows.append(Row((*each.choice.values(), what, *cells, wording.standing_beside(answer, number))))
     titles = map(wording.metric_title, names)
-    return Table((*answer.choice, wording.varied(answer), *titles, "beside the best"), tuple(rows))
+    return Table((*answer.choice, wording.varied(answer), *titles, "compared with the best"), tuple(rows))
 
 
 def _sensitivity(entries: Iterable[parts.Variation]) -> Table:
@@ -436,7 +436,7 @@ def _sensitivity(entries: Iterable[parts.Variation]) -> Table:
         buffer, goal = entry.recommendation, entry.binding_goal
         cells = (
             f"{entry.what} {100 * (entry.factor - 1):+.0f} %",
-            "none meets the goals" if buffer is None else wording.packets(buffer),
+            "none meets all goals" if buffer is None else wording.packets(buffer),
             "–" if goal is None else wording.goal_title(goal),
         )
         rows.append(Row(cells))
@@ -473,5 +473,5 @@ def _method(answer: Recommendation) -> Method:
         measured=quantity(run["measure"]),
         streams="No two replications share random streams."
         if answer.fraction is None
-        else "All buffers see the same random traffic, replication by replication.",
+        else "In each replication, all buffers get the same random traffic.",
     )

@@ -164,11 +164,11 @@ def standing_beside(answer: Recommendation, number: int) -> str:
     missed = alternative.of - alternative.met
     if alternative.recommendation is None and missed:
         words = f"misses {missed} of {counted(alternative.of, 'goal')}"
-        return f"nearest miss, {words}" if number == 0 else words
+        return f"closest, {words}" if number == 0 else words
     if number == 0:
-        words = "the best" if all(other.apart for other in answer.alternatives[1:]) else "not told apart"
+        words = "the best" if all(other.apart for other in answer.alternatives[1:]) else "no clear difference"
     else:
-        words = "worse" if alternative.apart else "not told apart"
+        words = "worse" if alternative.apart else "no clear difference"
     return words if alternative.recommendation is not None else f"{words}, not confirmed"
 
 
@@ -178,7 +178,8 @@ def best(found: Optimum) -> str:
     measured = formatting.estimate(found.metric, found.measured)
     interval = f"{interval_words(found.low, found.high)} ({100 * found.confidence:g} % interval)"
     return (
-        f"{_capital(goal_words(found.metric))} is {which} there: {measured}. The true optimum is probably {interval}."
+        f"{_capital(goal_words(found.metric))} there is the {which}: {measured}. The true optimum is probably "
+        f"{interval}."
     )
 
 
@@ -224,7 +225,9 @@ def standing(answer: Recommendation) -> str:
     if answer.islands:
         what = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
         beyond = "smaller" if answer.variable.largest else "larger"
-        return f"the {extreme(answer)} from which on every {beyond} measured {what} meets the goals that it helps"
+        return (
+            f"the {extreme(answer)} for which every {beyond} measured {what} meets the goals that need {beyond} {what}s"
+        )
     verb = "that was found to meet" if closeness(answer) else "that meets"
     return f"the {extreme(answer)} {verb} every goal"
 
@@ -272,26 +275,26 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Q
         name = title(row.key)
         if each.low is not None and each.shape == "from":
             beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
-            yield f"{name} is met at every measured {noun} from {told(each.low)} on{beyond}"
+            yield f"the goal on {name} is met at every measured {noun} from {told(each.low)} on{beyond}"
         elif each.high is not None and each.shape == "up_to":
             beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
-            yield f"{name} is met at every measured {noun} up to {told(each.high)}{beyond}"
+            yield f"the goal on {name} is met at every measured {noun} up to {told(each.high)}{beyond}"
         elif each.high is not None and each.shape == "missed_up_to":
-            yield f"{name} is missed at every measured {noun} up to {told(each.high)}"
+            yield f"the goal on {name} is missed at every measured {noun} up to {told(each.high)}"
         elif each.low is not None and each.shape == "missed_from":
-            yield f"{name} is missed at every measured {noun} from {told(each.low)} on"
+            yield f"the goal on {name} is missed at every measured {noun} from {told(each.low)} on"
         elif each.low is not None and each.high is not None:
             order = "only from" if each.shape == "between" else "only at some of the measured values from"
             same = each.low.number == each.high.number
             yield (
-                f"{name} is met only at {told(each.low)}"
+                f"the goal on {name} is met only at {told(each.low)}"
                 if same
-                else (f"{name} is met {order} {told(each.low)} to {told(each.high)}")
+                else (f"the goal on {name} is met {order} {told(each.low)} to {told(each.high)}")
             )
         elif each.best is not None:
             measured = formatting.value(row.goal.name, each.best.measured.mean)
-            where = f"it comes nearest at {told(each.best.buffer)}, with {measured}"
-            yield f"{name} is missed at every measured {noun}; {where}"
+            where = f"the closest value is {measured}, at {told(each.best.buffer)}"
+            yield f"the goal on {name} is missed at every measured {noun}; {where}"
 
 
 def around(answer: Recommendation) -> tuple[str, ...]:
@@ -304,14 +307,16 @@ def around(answer: Recommendation) -> tuple[str, ...]:
         beyond = "values" if isinstance(answer.variable, RangeVariable) else "buffers"
         side = "Smaller" if answer.variable.largest else "Larger"
         others = len(answer.gaps) - 1
-        more = "" if not others else f" (and at {others} more of the measured {beyond})"
+        more = "" if not others else f" (and it is missed at {others} more measured {beyond})"
         what = goal_title(gap.goal)
-        found.append(f"{side} {beyond} miss goals again: {what} is {measured} at {packets(gap.buffer)}{more}.")
+        found.append(f"{side} {beyond} miss a goal: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
-        between = "" if upper.about is None else f"; between them {_to(answer)} about {packets(upper.about)}"
+        between = (
+            "" if upper.about is None else (f". Between them they are met {_to(answer)} about {packets(upper.about)}")
+        )
         found.append(
-            f"All goals are met at {packets(upper.buffer)}, but not at {packets(upper.missed_at)}, of the "
-            f"{_several(answer)} that were measured{between}."
+            f"Of the measured {_several(answer)}, all goals are met at {packets(upper.buffer)}, but not at "
+            f"{packets(upper.missed_at)}{between}."
         )
     found += _intervals(answer)
     return tuple(found)
@@ -361,9 +366,9 @@ def doubt(answer: Recommendation) -> str:
         return ""
     kinds = {warning.kind: warning for warning in answer.warnings}
     if Kind.ASSUMED_BOUND in kinds:
-        return "a bound stands for a value that is not known"
+        return "a bound replaces an unknown value"
     if Kind.ASSUMED_ENTRY in kinds:
-        return "the scenario rests on what was not measured"
+        return "the scenario has assumed values"
     reasons = []
     if Kind.IDENTICAL in kinds:
         values = kinds[Kind.IDENTICAL].values
@@ -371,9 +376,9 @@ def doubt(answer: Recommendation) -> str:
             return "there are no replications"
         reasons.append(f"{'most of ' if values['different'] > 1 else ''}the replications are identical")
     if Kind.LOCK_STEP in kinds:
-        reasons.append("the flows move in step")
+        reasons.append("the flows have identical timing")
     if answer.twin is not None and answer.twin.flipped:
-        reasons.append("simultaneous events decide")
+        reasons.append("simultaneous events decide the result")
     if Kind.TIME_OVER in kinds and not reasons:
-        reasons.append("the time was over")
-    return " and ".join(reasons) or "the replications carry none"
+        reasons.append("the time limit ended the search")
+    return " and ".join(reasons) or "the replications do not support one"

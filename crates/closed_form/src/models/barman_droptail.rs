@@ -149,7 +149,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "smooth, unsynchronized arrivals: an optimistic bound for few large flows",
+        note: "arrivals are smooth and unsynchronized, so it is an optimistic bound for a few large flows",
     }),
     references: REFERENCES,
 };

@@ -51,7 +51,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![bbr_only(s), few_flows(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "one flow cycles its pacing gain; several keep two bandwidth-delay products in flight",
+        note: "one flow cycles its pacing gain; several flows have two bandwidth-delay products in flight",
     }),
     references: REFERENCES,
 };

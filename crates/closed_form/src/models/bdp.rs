@@ -69,7 +69,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "worst utilization over one round trip, all flows cutting together: a lower bound",
+        note: "it is the lowest utilization of a round trip if all flows reduce their windows together, which is a lower bound",
     }),
     references: REFERENCES,
 };

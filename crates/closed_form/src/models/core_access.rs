@@ -58,7 +58,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![transfers(s), many_sources(s), rate_limited(s), below_one(s)],
         predict: Some(carried_load),
         size: Some(size),
-        note: "flows limited by their access links: the link carries what is offered",
+        note: "access links limit the flows, so the utilization is the offered load",
     }),
     references: REFERENCES,
 };

@@ -78,7 +78,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "all flows in step: the widest swing",
+        note: "all flows are synchronized, which is the largest amplitude",
     }),
     references: &[],
 };
@@ -103,14 +103,14 @@ fn predict(s: &Situation) -> Numbers {
     let sawtooth = sawtooth(s)?;
     let refuse = |why: String| Err(ModelError::NotApplicable(why));
     if s.marking_threshold.is_none() {
-        return refuse("the queue does not mark from a threshold on".into());
+        return refuse("the queue has no marking threshold".into());
     }
     if sawtooth.min_queue() < 0.0 {
-        return refuse("the threshold is so low that the queue runs empty in each swing".into());
+        return refuse("the threshold is so low that the queue empties in each cycle".into());
     }
     if s.buffer < sawtooth.max_queue() {
         return refuse(format!(
-            "the queue swings up to {:.0} packets, more than the buffer holds",
+            "the queue grows to {:.0} packets, more than the buffer holds",
             sawtooth.max_queue()
         ));
     }
@@ -160,9 +160,8 @@ fn dctcp_only(s: &Situation) -> Check {
 
 fn step_marking(s: &Situation) -> Check {
     let why = match s.marking_threshold {
-        Some(threshold) => format!("the queue marks from {threshold:.0} packets on"),
-        None => "the queue does not mark from a threshold on; a seventh of the bandwidth-delay product is \
-            taken for one"
+        Some(threshold) => format!("the queue marks at {threshold:.0} packets or more"),
+        None => "the queue has no marking threshold; the formula uses a seventh of the bandwidth-delay product"
             .to_owned(),
     };
     checked(

@@ -65,7 +65,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![many_flows(s, MANY), reno(s), saturable(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "six packets per flow keep windows large enough for fast retransmit",
+        note: "with six packets per flow, windows are large enough for fast retransmit",
     }),
     references: REFERENCES,
 };

@@ -81,7 +81,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "no timeouts: too high where windows fall below about four packets",
+        note: "the formula has no timeouts, so it is too high for windows below about four packets",
     }),
     references: REFERENCES,
 };
@@ -130,7 +130,7 @@ fn windows_above_four(s: &Situation) -> Check {
     let check = s.fair_window().map(|window| {
         let share = figure(window);
         let why = if window > 4.0 {
-            format!("a flow's share of the pipe and the buffer is {share} packets")
+            format!("a flow's share of the bandwidth-delay product and the buffer is {share} packets")
         } else {
             format!(
                 "a flow's share of the pipe and the buffer is {share} packets, and below about four a \

@@ -50,7 +50,7 @@ const REFERENCES: &[Reference] =
 fn input_links() -> Check {
     unknown(
         "few input links, whatever the flows",
-        "the scenario does not say how many links feed this one; each long flow is taken for one"
+        "the scenario has no number of input links, so the formula uses one for each long flow"
             .into(),
     )
 }

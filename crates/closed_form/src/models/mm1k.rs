@@ -97,7 +97,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![transparent(s), many_sources(s), below_one(s), droptail(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "Poisson arrivals, exponential packet sizes: pessimistic for packets of one size",
+        note: "the formula has Poisson arrivals and exponential packet sizes, so it is pessimistic for packets of equal size",
     }),
     references: REFERENCES,
 };
@@ -212,7 +212,7 @@ fn transparent(s: &Situation) -> Check {
     }
     if s.open_loop + s.closed_loop == 0.0 {
         let why = if s.persistent > 0.0 {
-            "receive windows or access links keep each flow far from filling the link"
+            "receive windows or access links limit each flow to a small part of the link"
         } else {
             "no flow can fill the link by itself"
         };
@@ -224,7 +224,7 @@ fn transparent(s: &Situation) -> Check {
     match s.core_limits {
         Some(limits) if limits < 0.1 => {
             let why = format!(
-                "access links limit the transfers all but {} of the time",
+                "access links limit the transfers except for {} of the time",
                 percent(limits)
             );
             checked(assumption, true, why)
@@ -237,7 +237,7 @@ fn transparent(s: &Situation) -> Check {
             checked(assumption, false, why)
         }
         None => {
-            let why = "no access link keeps a transfer from filling the link";
+            let why = "no access link limits a transfer to less than the link's rate";
             checked(assumption, false, why.into())
         }
     }
@@ -255,11 +255,11 @@ fn slow_flows(s: &Situation, assumption: &'static str) -> Check {
     }
     let share = s.slow_share;
     let why = if share <= 0.0 {
-        "each flow sends at more than a tenth of the link's rate, and the rule is about slower ones"
+        "each flow sends at more than a tenth of the link's rate, and the rule is about slower flows"
             .into()
     } else {
         format!(
-            "fits {} of the load: flows of a tenth of the link's rate at most; the others send faster",
+            "it fits {} of the load, which is from flows of at most a tenth of the link's rate; the others send faster",
             percent(share)
         )
     };

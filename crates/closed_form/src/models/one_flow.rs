@@ -69,7 +69,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "linear growth, all flows cutting together, on the capacity the background leaves",
+        note: "the formula has linear growth and simultaneous decreases, on the capacity that other traffic leaves",
     }),
     references: REFERENCES,
 };
@@ -110,7 +110,7 @@ fn smooth_background(s: &Situation) -> Check {
     let why = if load < 0.05 {
         taken
     } else {
-        format!("{taken}, and the formula leaves out the losses that its bursts cost")
+        format!("{taken}, and the formula ignores the losses that its bursts cause")
     };
     checked("other traffic without bursts", load < 0.05, why)
 }

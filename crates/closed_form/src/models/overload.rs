@@ -52,21 +52,18 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: None,
-        note: "no buffer helps: what arrives above the capacity is lost, and the queue stays full",
+        note: "no buffer helps: the load above the capacity is lost, and the queue is always full",
     }),
     references: &[],
 };
 
 /// The load of unresponsive traffic, in words.
 fn load_of(load: f64) -> String {
-    let said = format!(
-        "traffic that does not yield offers {} of the link",
-        percent(load)
-    );
+    let said = format!("unresponsive traffic has a load of {}", percent(load));
     if load >= 1.0 {
         return said;
     }
-    format!("{said}, and the rule is about 100 % and more")
+    format!("{said}, and the rule is about 100 % or more")
 }
 
 fn predict(s: &Situation) -> Numbers {

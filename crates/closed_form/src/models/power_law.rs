@@ -53,7 +53,7 @@ const REFERENCES: &[Reference] = &[named("power-law", "optimal buffer / BDP", &[
 fn measured_exponent() -> Check {
     unknown(
         "loss falls as a power of the buffer, B^-1/2",
-        "the exponent of the loss has to be measured; 1/2 is taken".into(),
+        "the exponent of the loss is not measured; the formula uses 1/2".into(),
     )
 }
 

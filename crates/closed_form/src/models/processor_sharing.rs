@@ -104,7 +104,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![transfers(s), many_sources(s), below_one(s)],
         predict: Some(carried_load),
         size: None,
-        note: "transfers end sooner or later: the link carries what is offered",
+        note: "all transfers end, so the utilization is the offered load",
     }),
     references: REFERENCES,
 };
@@ -139,11 +139,11 @@ const FLOWS_N: Input = Input::new("n", "flows", "number of flows in progress", "
 pub(crate) fn transfers(s: &Situation) -> Check {
     let load = s.open_loop + s.closed_loop;
     let why = if s.bottlenecked > 0.0 {
-        format!("{}, and the rule is about transfers that end", filled(s))
+        format!("{}, and the rule is about finite transfers", filled(s))
     } else if load > 0.0 {
-        format!("transfers that end offer {} of the link", percent(load))
+        format!("finite transfers have a load of {}", percent(load))
     } else {
-        "the scenario has no transfers that end and come again".to_owned()
+        "the scenario has no repeated finite transfers".to_owned()
     };
     checked(
         "transfers that end, no persistent flows",

@@ -64,7 +64,7 @@ pub static MODEL: Model = Model {
         assumptions: |s| vec![many_flows(s, HUNDREDS), reno(s), saturable(s), stable(s)],
         predict: Some(predict),
         size: Some(size),
-        note: "loss = load^buffer; its buffer is the largest that keeps the flows from swinging together",
+        note: "the loss is load^buffer, and the buffer is the largest at which the flows do not oscillate together",
     }),
     references: REFERENCES,
 };
@@ -138,7 +138,7 @@ fn stability(s: &Situation) -> Result<Stability, ModelError> {
     let at = Stability::new(s.residual_bdp()? / long_flows(s)?, s.buffer.max(1.0))?;
     if at.loss() > 1.0 {
         return Err(ModelError::NotApplicable(format!(
-            "a flow's share of the pipe is {} packets, too few for windows that are lost in part",
+            "a flow's share of the bandwidth-delay product is {} packets, too few for fast retransmit",
             figure(at.fair_window)
         )));
     }

@@ -116,7 +116,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "a lower bound of the utilization, for windows that move independently",
+        note: "it is a lower bound of the utilization, for independent windows",
     }),
     references: REFERENCES,
 };

@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
         FLOWCOUNT,
         symbol("z", "two-sided normal quantile of the confidence", "1"),
     ],
-    assumptions: &["hundreds of long Reno flows whose windows move independently"],
+    assumptions: &["hundreds of long Reno flows with independent windows"],
     source: "Wischik & McKeown, Part I: buffer sizes for core routers (CCR 2005); constant as quoted by Kumar et al.",
     errata: &[],
     variants: &[],

@@ -266,7 +266,7 @@ fn hundreds_begin_at_a_hundred() {
             let checks = forebay_closed_form::rule(rule).unwrap().assumptions(&flows);
             for check in checks {
                 if check.why.contains("the rule needs about 100")
-                    || check.why.contains("enough to move independently")
+                    || check.why.contains("enough for independent windows")
                 {
                     let hundreds = ["sqrt-n", "wischik-mckeown", "small-buffers"].contains(&rule);
                     assert!(

@@ -30,7 +30,7 @@ fn affirms(check: &Check) -> bool {
         return !says("and the rule is about");
     }
     if about("able to fill") {
-        return says("nothing keeps");
+        return says("the flows can fill");
     }
     if about("slower than the link") {
         return why.ends_with("of the time");
@@ -39,16 +39,18 @@ fn affirms(check: &Check) -> bool {
         return says("long flow");
     }
     if about("many unsynchronized") {
-        return says("enough to move independently");
+        return says("enough for independent windows");
     }
     if about("transparent regime") {
-        return says("all but") || says("far from") || why == "no flow can fill the link by itself";
+        return says("except for")
+            || says("a small part")
+            || why == "no flow can fill the link by itself";
     }
     if about("below 1") || about("without bursts") {
         return !says("the formula");
     }
     if about("or few that cut") {
-        return !says("do not move");
+        return !says("are not synchronized");
     }
     if about("access-limited sources") {
         return why.starts_with("the flows are");
@@ -57,10 +59,10 @@ fn affirms(check: &Check) -> bool {
         return says("too little to lengthen");
     }
     if about("round-trip times that differ") {
-        return says("out of step");
+        return says("prevent synchronization");
     }
     if about("no persistent flows") {
-        return why.starts_with("transfers that end");
+        return why.starts_with("finite transfers have");
     }
     if about("above about four") {
         return why.starts_with("a flow's share") && !says("timeout");
@@ -117,13 +119,15 @@ fn reasons_agree_with_verdicts() {
                     "{check:?}"
                 );
                 // The reason gives the number of flows that the rule needs.
-                if check.why.contains("averages over many") {
-                    assert!(check.why.ends_with("about 10 and more"), "{check:?}");
-                } else if check.why.contains("the rule needs about") {
-                    assert!(check.why.contains("about 100 whose"), "{check:?}");
+                if check.why.contains("the rule needs about") {
+                    assert!(
+                        check.why.ends_with("about 10 or more")
+                            || check.why.contains("about 100 flows with"),
+                        "{check:?}"
+                    );
                 }
                 if check.why.starts_with("all long flows have")
-                    || check.why.contains("may move in step")
+                    || check.why.contains("may be synchronized")
                 {
                     let one = check.why.matches("ms").count() == 1;
                     assert_eq!(
@@ -171,22 +175,22 @@ fn reasons_tell_what_was_found() {
     );
     let told = spread("{ linspace = [\"40ms\", \"60ms\"] }");
     assert!(
-        told.contains("40 ms to 60 ms") && told.contains("out of step"),
+        told.contains("40 ms to 60 ms") && told.contains("prevent synchronization"),
         "{told}"
     );
     let cut = |groups: &[String]| why("sqrt-n", "cut at a loss", groups);
     let (holds, told) = cut(&[long(60, "newreno"), long(40, "cubic")]);
     assert!(
-        holds == Holds::Unknown && told.contains("the formula takes the cut of newreno"),
+        holds == Holds::Unknown && told.contains("the formula uses the decrease of newreno"),
         "{told}"
     );
     let (holds, told) = cut(&[long(60, "newreno"), long(40, "newreno")]);
     assert!(
-        holds == Holds::Yes && !told.contains("the formula takes"),
+        holds == Holds::Yes && !told.contains("the formula uses"),
         "{told}"
     );
     let (_, told) = cut(&[long(60, "newreno"), long(40, "bbr")]);
-    assert!(!told.contains("the formula takes"), "{told}");
+    assert!(!told.contains("the formula uses"), "{told}");
     // Transfers that end have no windows that could be too small for long.
     let short =
         "rtt = \"40ms\"\nworkload = { open_loop = { load = 0.3, size = \"3kB\" } }".to_owned();

@@ -43,7 +43,7 @@ impl Scenario {
                 None => format!("the run of {}", self.run().end()),
             };
             let text = format!(
-                "the rate of `{}` changes: its BDP, and its buffers in time or BDP, are of the average over {over}, {}",
+                "the rate of `{}` changes. Its BDP, and buffers in time or BDP, use the average over {over}, {}",
                 link.name, link.rate
             );
             let warning = Warning::new(WarningKind::AverageRate, text).about(&link.name);
@@ -53,7 +53,7 @@ impl Scenario {
             let Delays { steps, .. } = link.delays.as_ref()?;
             let (least, most) = (steps.least(), steps.most());
             let text = format!(
-                "the delay of `{}` changes from {least} to {most}: each `rtt` is that with the shortest, and the BDP of the average",
+                "the delay of `{}` changes from {least} to {most}. Each `rtt` contains the shortest delay, and the BDP uses the average",
                 link.name
             );
             let warning = Warning::new(WarningKind::AverageDelay, text).about(&link.name);

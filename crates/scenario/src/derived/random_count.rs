@@ -232,7 +232,7 @@ mod tests {
             ("rtt = \"9ms\"\ncount = {}", "{ poisson = 40 }"),
             (
                 "rtt = [\"9ms\"]\ncount = { poisson = 3 }",
-                "no list beside a count that is drawn",
+                "no list if the count is random",
             ),
             ("rtt = { common = [\"9ms\"] }", "not a list or linspace"),
             (

@@ -156,7 +156,7 @@ impl<T: Quantity> Distribution<T> {
     /// Refuses lists, whose length a number of flows that is drawn cannot match.
     pub(crate) fn check_unlisted(&self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
         match self {
-            Self::List(_) => Err(cursor.error("no list beside a count that is drawn")),
+            Self::List(_) => Err(cursor.error("no list if the count is random")),
             Self::Jitter { base, .. } => base.check_unlisted(cursor),
             _ => Ok(()),
         }

@@ -271,7 +271,8 @@ fn read_count(table: &Cursor<'_>, workload: &Workload) -> Result<FlowCount, Scen
         (Workload::OpenLoop { .. }, Some(count), Some(cursor), _)
             if count != FlowCount::Fixed(1) =>
         {
-            Err(cursor.error("no `count` for open-loop arrivals: flows come as they come"))
+            Err(cursor
+                .error("no `count`, because open-loop arrivals determine the number of flows"))
         }
         (_, count, ..) => Ok(count.unwrap_or(FlowCount::Fixed(1))),
     }

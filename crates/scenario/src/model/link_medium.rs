@@ -95,11 +95,11 @@ impl Link {
     pub fn takes_turns(&self) -> Option<String> {
         let how = match self.medium? {
             Medium::Wifi(wifi) if wifi.stations > 0 => {
-                "in aggregates, when it has won the medium from other stations"
+                "in aggregates, after contention with other stations"
             }
-            Medium::Wifi(_) => "in aggregates, each behind a contention",
-            Medium::Cellular(_) => "in slots, and again what does not arrive",
-            Medium::Docsis(_) => "what it was granted a while ago",
+            Medium::Wifi(_) => "in aggregates, each after contention",
+            Medium::Cellular(_) => "in slots, and repeats failed blocks",
+            Medium::Docsis(_) => "after requests and grants",
         };
         Some(format!("the link “{}” sends {how}", self.name))
     }
@@ -108,12 +108,12 @@ impl Link {
     pub(crate) fn of_medium(&self) -> Option<String> {
         let phy = self.phy.as_ref()?;
         let of = match self.medium? {
-            Medium::Wifi(_) => format!(", when packets of {} B always wait", phy.packet),
-            Medium::Cellular(_) => " on average, without repeats".to_owned(),
+            Medium::Wifi(_) => format!(" if packets of {} B always wait", phy.packet),
+            Medium::Cellular(_) => " on average, without repetitions".to_owned(),
             Medium::Docsis(_) => return None,
         };
         Some(format!(
-            "`{}` carries {} of its {}{of}: its BDP, and its buffers in time or BDP, are of that",
+            "`{}` carries {} of its {}{of}. Its BDP, and buffers in time or BDP, use the carried rate",
             self.name, self.rate, phy.rate
         ))
     }

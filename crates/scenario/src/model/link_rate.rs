@@ -38,10 +38,7 @@ impl Link {
         if outages.any() {
             let at = table.get("outages").unwrap_or_else(|| table.clone());
             if self.opportunities().is_some() {
-                return Err(at.error_found(
-                    "outages beside opportunities",
-                    "opportunities that have gaps",
-                ));
+                return Err(at.error_found("outages with opportunities", "opportunities with gaps"));
             }
             over = end;
             mean *= outages.up(Time::ZERO, end);
@@ -49,7 +46,7 @@ impl Link {
         let changes = self.most_changes(end);
         if changes > MOST_CHANGES {
             let found = format!("about {changes:.0} changes of the rate in {end}");
-            return Err(at.error_found(found, "a million at most: longer times"));
+            return Err(at.error_found(found, "at most a million, by longer times"));
         }
         if let Some(Varying::Steps(steps)) = &self.varying
             && outages.between.is_none()
@@ -68,7 +65,7 @@ impl Link {
             return Err(at.error_found(found, "an average of 1kbps at least"));
         }
         if self.mean_rate(run.warmup, end) == 0.0 {
-            let found = format!("0bps from {} to {end}, all that is measured", run.warmup);
+            let found = format!("0bps in the whole measured time, {} to {end}", run.warmup);
             return Err(at.error_found(found, "a rate above 0bps in the measured time"));
         }
         Ok(())
@@ -240,12 +237,12 @@ impl Link {
         };
         let at = table.get("shaper").unwrap_or_else(|| table.clone());
         if self.opportunities().is_some() {
-            let allowed = "a rate behind it (`as = \"rate\"` makes one of opportunities)";
+            let allowed = "a rate (`as = \"rate\"` converts opportunities to a rate)";
             return Err(at.error_found("a shaper in front of opportunities", allowed));
         }
         if self.outages.flush {
             let allowed = "outages in which the queue waits, or no shaper";
-            return Err(at.error_found("a shaper beside outages that empty the queue", allowed));
+            return Err(at.error_found("a shaper with outages that empty the queue", allowed));
         }
         if let Some(Varying::Steps(steps)) = &self.varying
             && let Some(period) = steps.repeat()
@@ -253,8 +250,9 @@ impl Link {
             // They are looked at one by one.
             let changes = end.as_secs_f64() / period.as_secs_f64() * steps.steps().count() as f64;
             if changes > MOST_CHANGES {
-                let found = format!("about {changes:.0} changes of the rate behind it in {end}");
-                return Err(at.error_found(found, "a million at most: longer times"));
+                let found =
+                    format!("about {changes:.0} changes of the rate after the shaper in {end}");
+                return Err(at.error_found(found, "at most a million, by longer times"));
             }
         }
         self.line = Some(self.rate);
@@ -263,7 +261,7 @@ impl Link {
             Some(mean) => Rate::from_bits_per_second(mean.round() as u64),
         };
         if self.rate < RATE.least {
-            let found = format!("an average of {} behind it", self.rate);
+            let found = format!("an average of {} after the shaper", self.rate);
             return Err(at.error_found(found, "an average of 1kbps at least"));
         }
         Ok(())

@@ -308,7 +308,7 @@ mod tests {
             ),
             (
                 "{ steps = [[\"0s\", \"1Mbps\"], [\"9s\", \"0bps\"], [\"50s\", \"1Mbps\"]] }",
-                "all that is measured",
+                "in the whole measured time",
             ),
             ("{ steps = [[\"0s\", \"1Mbps\"]], again = \"2s\" }", "again"),
             (

@@ -138,7 +138,7 @@ mod tests {
         );
         let outages = "outages = { times = [[\"1s\", \"1s\"]], flush = true }";
         let error = with_link("\"10Mbps\"", outages, htb).unwrap_err();
-        let found = "link.shaper: found a shaper beside outages that empty the queue";
+        let found = "link.shaper: found a shaper with outages that empty the queue";
         assert!(error.to_string().contains(found), "{error}");
     }
 

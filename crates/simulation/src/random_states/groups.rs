@@ -126,10 +126,10 @@ impl<'a> Group<'a> {
             return None;
         }
         let subject = match purpose {
-            Purpose::RoundTrip => "The drawn round-trip time",
-            Purpose::Start => "The drawn start",
-            Purpose::Size => "The drawn size",
-            _ => "The drawn packet size",
+            Purpose::RoundTrip => "The random round-trip time",
+            Purpose::Start => "The random start",
+            Purpose::Size => "The random size",
+            _ => "The random packet size",
         };
         let found = Found::new(StateKind::Draw, self.key(key), self.phrase(subject));
         let found = found.with_share(Some(of_any(self.spec.count, share)));

@@ -368,7 +368,7 @@ IOS_XE = IosXe(
     "headers, not the check sequence or the gap, which `account user-defined` corrects",
     quirks=(
         "a packet counts as one whatever its size; all classes of a policy and WRED have the unit of the queue limit",
-        "leave the shape line out where the port itself has the link's rate",
+        "omit the shape line if the port has the link's rate",
         "without a queue-limit line the default is 50 ms of 1500-byte packets (25 ms on ESP40), at least 64 packets",
     ),
     disciplines={

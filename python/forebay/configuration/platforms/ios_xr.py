@@ -102,7 +102,7 @@ class IosXr(Router):
 
     def remarks(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "step":
-            yield "threshold: simulated on the queue as it is, configured on an average whose weight cannot be told"
+            yield "threshold: simulated on the queue as it is, configured on an average whose weight has no setting"
 
     def write(self, port: Port) -> list[str]:
         shape = f"  shape average {port.bits_per_second // 1000} kbps"
@@ -264,7 +264,7 @@ IOS_XR = IosXr(
         "a `packet` is 256 bytes whatever the traffic's size, so the lines count bytes; no unit means packets",
         "a time counts at the guaranteed service rate of the class, not at the interface's rate",
         "classes under a shaper are hierarchical: NCS 5500 needs `hw-module profile qos hqos-enable` and a reload",
-        "leave the shape line out where the port itself has the link's rate",
+        "omit the shape line if the port has the link's rate",
         "uncertain: the hardware rounds rates and thresholds to grains of its own; `show qos interface` shows them",
         "show policy-map interface shows counters only; translate reads `show qos interface`",
     ),

@@ -68,7 +68,7 @@ class Junos(Router):
             "buffer": "a buffer is a time in whole microseconds at the link's rate",
             **dict.fromkeys(("min", "max", "threshold"), "fill levels are whole percent of the buffer, max above min"),
             "max_p": "whole percent",
-            "weight": "how Junos averages the fill level cannot be told",
+            "weight": "Junos has no setting for the average of the fill level",
             "gentle": "above max the profile rises in whole percent",
             "rate": "the shaper counts frames, in whole kb/s",
             "rate_layer": "the shaper counts frames",
@@ -383,7 +383,7 @@ JUNOS = Junos(
         "the longest buffer depends on the platform: 50,000 microseconds on IQ PICs of M320 and T Series, 100,000 on "
         "M7i and M10i, 200,000 on other M Series, 2,000,000 on SRX",
         "once the delay buffer is full, Junos drops from its head",
-        "leave the shaping-rate line out where the port itself has the link's rate",
+        "omit the shaping-rate line if the port has the link's rate",
         "uncertain: whether a shaper counts preamble and gap, too, is the card's egress-shaping-overhead",
         "uncertain: a percentage is of the port's buffer, which differs by card, and is not translated",
     ),

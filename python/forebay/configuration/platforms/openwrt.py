@@ -99,7 +99,7 @@ class OpenWrt:
         """Fit a port to SQM: whole kilobits per second, and the ranges of tc itself."""
         rate = max(1000, port.bits_per_second // 1000 * 1000)
         if port.bits_per_second < 1000 or rate > 2**31 * 1000:
-            raise UnsupportedError(f"openwrt cannot be told of {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
+            raise UnsupportedError(f"openwrt does not support {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
         other = None if port.other is None else max(1000, port.other // 1000 * 1000)
         told = dataclasses.replace(port, rate=rate, memory=None, other=other)
         assert isinstance(port.queue, Queue), "a discipline without classes"

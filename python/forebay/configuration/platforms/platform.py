@@ -140,14 +140,14 @@ class Platform(Protocol):
 def refusal(platform: Platform, kind: str, where: str = "") -> UnsupportedError:
     """The error for a discipline that a platform lacks, or lacks within a class."""
     if where and kind in platform.disciplines:
-        return UnsupportedError(f"{platform.name} cannot be told of {kind} in {where}; allowed: it alone")
+        return UnsupportedError(f"{platform.name} does not support {kind} in {where}; allowed: it alone")
     nearest = platform.nearest.get(kind, next(iter(platform.disciplines)))
     there = platform.disciplines[nearest]
     called = nearest if there == nearest else f"{nearest} ({there})"
     known = [entry.name for entry in disciplines()]
     if kind != "classes" and kind not in known:
-        return UnsupportedError(f"{platform.name} cannot be told of {kind}")
-    return UnsupportedError(f"{platform.name} has no {kind}; the nearest it has: {called}")
+        return UnsupportedError(f"{platform.name} does not support {kind}")
+    return UnsupportedError(f"{platform.name} has no {kind}; the closest is {called}")
 
 
 def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, tuple[str, ...]]:
@@ -158,7 +158,7 @@ def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, t
     count = round(queue.discipline.number("bands"))
     if not 2 <= count <= most:
         found = f"{count} band{'s' * (count != 1)}"
-        raise UnsupportedError(f"{name} cannot be told of priority with {found}; allowed: 2 to {most}")
+        raise UnsupportedError(f"{name} does not support priority with {found}; allowed: 2 to {most}")
     groups = [*port.groups, *[""] * count][: max(count, len(port.groups))]
     members = [tuple(name for name in groups[band : band + 1] if name) for band in range(count - 1)]
     members.append(tuple(name for name in groups[count - 1 :] if name))

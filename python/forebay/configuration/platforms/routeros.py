@@ -141,7 +141,7 @@ class RouterOs:
     source: str = "MikroTik, 'Queues' (help.mikrotik.com/docs/display/ROS/Queues): queue types, queue tree"
     quirks: tuple[str, ...] = (
         "replace ether1; FastTrack passes by every queue, so turn its rule off",
-        "set max-limit=0 where the port itself runs at the link's rate",
+        "set max-limit=0 if the port has the link's rate",
         "uncertain: whether limits and rates count the 14 bytes of the Ethernet header",
     )
     disciplines: Mapping[str, str] = dataclasses.field(
@@ -181,7 +181,7 @@ class RouterOs:
         else:
             KINDS[kind].fit(draft, told)
             if kind == "fq_codel":
-                draft.set("batch", 64.0, "the kernel's own and not to be set")
+                draft.set("batch", 64.0, "fixed by the kernel")
         reasons = {
             "rate_layer": "RouterOS knows no overhead of a shaper, but in cake",
             "memory": "ports of Linux share no memory",
@@ -211,12 +211,12 @@ def _fit_red(draft: Draft, port: Port) -> None:
     least = max(whole_packets(draft.discipline.level("min"), port.packet).amount, 2)
     most = max(whole_packets(draft.discipline.level("max"), port.packet).amount, least + 1)
     if most >= 2**20:
-        raise UnsupportedError(f"routeros cannot be told of red with max = {most:,} packets; allowed: below {2**20:,}")
+        raise UnsupportedError(f"routeros does not support red with max = {most:,} packets; allowed: below {2**20:,}")
     draft.set("min", Limit(int(least), "packets"), f"{why}, at least two")
     draft.set("max", Limit(int(most), "packets"), f"{why}, more than min")
     draft.set("max_p", 0.02, "RouterOS has no setting; that of Linux by default is assumed")
     for name in ("gentle", "wait", "adaptive"):
-        draft.set(name, value=False, why=f"RouterOS's red has it not; simulate link.queue.{name} = false")
+        draft.set(name, value=False, why=f"RouterOS's red does not have it; simulate link.queue.{name} = false")
     draft.set("bottom", 0.01, "nothing adapts")
     draft.set("top", 0.5, "nothing adapts")
     wanted = min(20, max(1, round(-math.log2(draft.discipline.number("weight")))))
@@ -231,7 +231,7 @@ def _fit_red(draft: Draft, port: Port) -> None:
 def _fit_sfq(draft: Draft, port: Port) -> None:
     limit = whole_packets(draft.queue.limit, port.packet)
     if limit.amount > _SFQ_LIMIT:
-        raise UnsupportedError(f"routeros cannot be told of sfq with {limit}; allowed: up to {_SFQ_LIMIT} packets")
+        raise UnsupportedError(f"routeros does not support sfq with {limit}; allowed: up to {_SFQ_LIMIT} packets")
     draft.limit(Limit(_SFQ_LIMIT, "packets"), "an sfq of RouterOS holds 128 packets")
     draft.set("flows", float(_SFQ_FLOWS), "an sfq of RouterOS has 1,024 queues")
     draft.within("quantum", 64, 32767, "from 64 to 32,767 bytes")

@@ -38,9 +38,9 @@ __all__ = [
 
 #: Reasons for differences between WRED and the simulated RED.
 WRED = {
-    "gentle": "WRED drops everything above max; simulate link.queue.gentle = false",
+    "gentle": "WRED drops all packets above max; simulate link.queue.gentle = false",
     "adaptive": "WRED keeps its probability; simulate link.queue.adaptive = false",
-    "wait": "how far apart WRED's drops are cannot be told",
+    "wait": "WRED has no setting for the spacing of drops",
     "weight": "the average is kept as a shift, so weights are powers of two",
     "share": "weights are whole numbers or whole percent",
     "memory": "queue limits are per queue",
@@ -180,7 +180,7 @@ class Router(ABC):
         """The limit; refused above the platform's maximum."""
         if limit.amount > most:
             unit = "bytes" if limit.unit == "bytes" else "packets"
-            raise UnsupportedError(f"{self.name} cannot be told of {limit}; allowed: up to {most:,} {unit}")
+            raise UnsupportedError(f"{self.name} does not support {limit}; allowed: up to {most:,} {unit}")
         return limit
 
     def lasting(self, limit: Limit, port: Port, most: int) -> Limit:
@@ -188,7 +188,7 @@ class Router(ABC):
         count = microseconds(limit, port)
         if count > most:
             found = f"{limit}, {count:,} microseconds at the link's rate"
-            raise UnsupportedError(f"{self.name} cannot be told of {found}; allowed: up to {most:,}")
+            raise UnsupportedError(f"{self.name} does not support {found}; allowed: up to {most:,}")
         return in_time(count, port.ip_rate)
 
     def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
@@ -216,11 +216,11 @@ class Router(ABC):
     def _count(self, asked: Classes) -> None:
         count = len(asked.classes)
         if count > self.classes:
-            raise UnsupportedError(f"{self.name} cannot be told of {count} classes; allowed: up to {self.classes}")
+            raise UnsupportedError(f"{self.name} does not support {count} classes; allowed: up to {self.classes}")
         strict = 1 + sum(level is not None for _, level in members(asked))
         if strict > self.levels:
             allowed = f"up to {self.levels}, with what comes last"
-            raise UnsupportedError(f"{self.name} cannot be told of {strict} strict priorities; allowed: {allowed}")
+            raise UnsupportedError(f"{self.name} does not support {strict} strict priorities; allowed: {allowed}")
 
     def same_unit(self, queues: Sequence[Queue], port: Port) -> list[Queue]:
         """The queues of one policy; all in bytes if their units differ."""

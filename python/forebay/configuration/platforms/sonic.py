@@ -86,7 +86,7 @@ class Sonic:
         f"replace {PORT}; merge with `config load`",
         f"{POOL} is the chip's, for all ports: `show buffer configuration` has its size, not a port's buffer",
         "static_th wants a pool of static mode, and all profiles of one pool are of one mode",
-        "leave PORT_QOS_MAP and its scheduler out where the port itself runs at the link's rate",
+        "omit PORT_QOS_MAP and its scheduler if the port has the link's rate",
         "uncertain: chips count whole cells of some 200 bytes, and frames instead of IP packets",
     )
     disciplines: Mapping[str, str] = dataclasses.field(
@@ -128,7 +128,7 @@ class Sonic:
             notes.extend(_frames(fitted, port))
             return Fitted(told.with_queue(fitted), reasons, tuple(notes))
         if len(queue.classes) > QUEUES:
-            raise UnsupportedError(f"sonic cannot be told of {len(queue.classes)} classes; allowed: up to {QUEUES}")
+            raise UnsupportedError(f"sonic does not support {len(queue.classes)} classes; allowed: up to {QUEUES}")
         classes = []
         ordered = queue.classes
         if queue.schedule != "strict":
@@ -162,7 +162,7 @@ class Sonic:
                 reasons[f"{prefix}buffer"] = "with dynamic_th nothing but the pool limits a queue"
             power = math.ceil(math.log2(found.number("alpha")) - 1e-12)
             if power > 8:
-                raise UnsupportedError(f"sonic cannot be told of alpha = {found.number('alpha'):g}; allowed: up to 256")
+                raise UnsupportedError(f"sonic does not support alpha = {found.number('alpha'):g}; allowed: up to 256")
             reasons[f"{prefix}alpha"] = "dynamic_th is a power of two, from -8 to 8"
             return Queue(limit, found.having(alpha=2.0 ** max(-8, power)))
         if kind == "red":
@@ -172,7 +172,7 @@ class Sonic:
             reasons |= {
                 f"{prefix}threshold": "SONiC counts bytes",
                 f"{prefix}others": "WRED drops what it cannot mark; simulate link.queue.others = drop",
-                f"{prefix}ecn": "without marks it would do nothing",
+                f"{prefix}ecn": "without marks it would have no effect",
             }
             return Queue(limit, Discipline("step", {"threshold": level, "others": "drop"}, ecn=True))
         return Queue(limit, found)
@@ -261,7 +261,7 @@ class Sonic:
 
 def _weight(relative: float) -> float:
     if math.ceil(relative) > 100:
-        raise UnsupportedError(f"sonic cannot be told of weights {relative:g} times apart; allowed: up to 100")
+        raise UnsupportedError(f"sonic does not support weights {relative:g} times apart; allowed: up to 100")
     return float(math.ceil(relative))
 
 

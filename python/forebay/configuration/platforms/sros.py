@@ -56,7 +56,7 @@ class Sros(Router):
     def link(self, port: Port) -> tuple[int, str]:
         rate = max(1, round(Fraction(port.bits_per_second, 1000)))
         if rate > MOST_RATE:
-            raise UnsupportedError(f"sros cannot be told of {rate_text(port.bits_per_second)}; allowed: up to 2 Tb/s")
+            raise UnsupportedError(f"sros does not support {rate_text(port.bits_per_second)}; allowed: up to 2 Tb/s")
         return rate * 1000, port.layer
 
     def limit(self, limit: Limit, port: Port) -> Limit:

@@ -45,7 +45,7 @@ def read_table(text: str, where: str) -> Readings:
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if first is None:
-        raise InputError(f"{where}: found nothing but white space; allowed: a header, then a row for each poll")
+        raise InputError(f"{where}: found only white space; allowed: a header, then a row for each poll")
     columns, separator = _header(lines[first], f"{where}, line {first + 1}")
     readings = Readings()
     last = len(lines) - 1

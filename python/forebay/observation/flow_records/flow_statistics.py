@@ -241,7 +241,7 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
     said = [
         Unknown("base round trips", "a record has no times of packets and their acknowledgments", capture),
         Unknown("congestion controllers", "a record has no windows", sockets),
-        Unknown("losses", "dropped packets never reach the exporter's count", "read the port's counters of drops"),
+        Unknown("losses", "exporters do not count dropped packets", "read the port's counters of drops"),
         Unknown("buffer and queue discipline", "records have no queueing", "capture on both sides of the queue"),
         Unknown(
             f"load over less than {seconds_text(findings.window.resolution_s)}",
@@ -253,14 +253,15 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
         why = (
             "the link's rate is not given"
             if findings.rate_bps is None
-            else f"the link was not full for {seconds_text(findings.window.resolution_s)} at a time; less is not seen"
+            else f"the link was not full for {seconds_text(findings.window.resolution_s)} at a time, the resolution of "
+            f"the records"
         )
         said.append(Unknown("which flows this link limits", why, f"give `--rate`, or {capture}"))
     if findings.sampling > 1:
         said.append(
             Unknown(
                 f"sizes and number of flows below {findings.sampling} packets",
-                f"of most of them none of 1 packet in {findings.sampling} was seen",
+                f"most of them have no packet in a sample of 1 in {findings.sampling}",
                 "export without sampling for an hour",
             )
         )

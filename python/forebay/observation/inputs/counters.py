@@ -65,7 +65,7 @@ class CounterInput(Input[CounterReading]):
         readings = [_parsed(each) for each in files]
         found = port_counters(readings, str(files[0].path), options.rate_bps, options.port)
         rate = found.rate or Unknown(
-            "link rate", "counters have no packets", "ifHighSpeed of the port, or give the rate by --rate"
+            "link rate", "counters have no packets", "read ifHighSpeed of the port, or give the rate with --rate"
         )
         if len(found.bits_per_second) < 2:
             return CounterReading(rate, None, found, None)
@@ -87,7 +87,7 @@ class CounterInput(Input[CounterReading]):
     def finding(self, reading: CounterReading, load: Load | None) -> Finding:
         """Make a finding of a port's counters: the load of a window, and of the day."""
         counters, day = reading.counters, reading.day
-        because = "counters are sums over everybody"
+        because = "counters are sums over all flows"
         limited = Unknown("flows that this link limits", because, "capture the port for a minute at a busy time")
         return Finding(
             input=ObservedInput("counters of a port", float(counters.seconds.sum()), None, None),
@@ -119,7 +119,7 @@ def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
     every = clock_time(counters.interval_s)
     said = [
         *counters.assumed,
-        f"packets come at random within {every}: counters do not show shorter bursts, which need a larger buffer",
+        f"packets have random times within {every}: counters do not show shorter bursts, which need a larger buffer",
     ]
     if day.lossy and counters.rate is not None:
         loads = [each.load_bps for each in day.losses]
@@ -142,7 +142,7 @@ def _buffer(counters: Counters) -> Estimate | Unknown:
         because = f"a watermark shows that {value_text(mark.value, mark.unit)} waited, and not the limit"
         find = "read it from the router's configuration, or capture both sides of the queue"
         return Unknown("buffer", because, find, at_least=mark.value if mark.unit == "byte" else None)
-    return unknown_queue("buffer", "a counter of drops does not say what waited")
+    return unknown_queue("buffer", "a counter of drops does not show the queue length")
 
 
 def _queue(counters: Counters) -> Queue | Unknown:
@@ -150,4 +150,4 @@ def _queue(counters: Counters) -> Queue | Unknown:
     if kind is not None:
         other = "" if kind == "droptail" else "; its parameters are the defaults"
         return Queue(kind, f"as `tc` states it{other}")
-    return unknown_queue("queue discipline", "counters do not say who is dropped when")
+    return unknown_queue("queue discipline", "counters do not show the time and the flow of a drop")

@@ -40,10 +40,10 @@ _MOST_INTERFACE = 2**31 - 1
 #: Quantities that records tell of no group of flows: its controllers and its round trips.
 _NO_CONNECTIONS = (
     Unknown("congestion controller", "records have no windows", "ask the senders (ss -tin), or capture the port"),
-    Unknown("base round trip", "records have no round trips", "capture the port in both directions, or ss -tin"),
+    Unknown("base round trip", "records have no round trips", "capture the port in both directions, or use ss -tin"),
 )
 #: Why records do not tell what packets tell.
-_BECAUSE = "records say how much came between two instants, and nothing of when"
+_BECAUSE = "a record has the bytes of a flow, but not the times of its packets"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,11 @@ def _not_said(
 def _mean_alone(records: FlowRecords) -> tuple[str, ...]:
     """The mean load of records that are too short for a load over time."""
     mean = records.estimates.get("load")
-    return () if mean is None else (f"the load is {bandwidth(mean.value)} on average; over less time it is not known",)
+    return (
+        ()
+        if mean is None
+        else (f"the load is {bandwidth(mean.value)} on average; the load over shorter times is unknown",)
+    )
 
 
 def _load_series(records: FlowRecords) -> LoadSeries | None:

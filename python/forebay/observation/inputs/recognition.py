@@ -39,8 +39,7 @@ def find_inputs(paths: Sequence[Path]) -> list[File]:
     for each in files:
         if each.input.kind is not kind:
             raise InputError(
-                f"{each.path}: found {each.input.kind.value} beside {kind.value} ({paths[0]}); "
-                "allowed: inputs of one kind"
+                f"{each.path}: found {each.input.kind.value} and {kind.value} ({paths[0]}); allowed: inputs of one kind"
             )
     return files
 

@@ -44,7 +44,7 @@ _EACH = 64
 #: The finding's word for the limit of most sockets of a group.
 _LIMITS: dict[str, LimitedBy] = {"application": "application", "sender's buffer": "application", "receiver": "receiver"}
 #: Why sockets do not tell the link.
-_BECAUSE = "sockets know their own path, and not which link of it is full"
+_BECAUSE = "sockets show their path, but not the link of it that is full"
 
 
 @dataclass(frozen=True)

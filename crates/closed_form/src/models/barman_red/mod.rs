@@ -97,7 +97,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "drops by the instantaneous queue and the scenario's thresholds; Adaptive RED at the p_max that its target asks for",
+        note: "drops follow the instantaneous queue and the thresholds of the scenario; Adaptive RED uses the p_max for its target",
     }),
     references: REFERENCES,
 };

@@ -142,7 +142,7 @@ pub static MODEL: Model = Model {
         },
         predict: Some(predict),
         size: Some(size),
-        note: "round-trip times frozen at their propagation part; all flows cut together",
+        note: "round-trip times are constant, without queueing, and all flows reduce their windows together",
     }),
     references: REFERENCES,
 };
@@ -404,7 +404,7 @@ fn frozen_round_trips(s: &Situation) -> Check {
             format!("{buffer}, too little to lengthen the round trips")
         } else {
             format!(
-                "{buffer}, and waiting there lengthens the round trips that it takes for constant"
+                "{buffer}, and queueing there changes the round trips, which the rule has as constant"
             )
         };
         checked(assumption, ratio < 0.2, why)

@@ -91,7 +91,7 @@ impl Scenario {
         let queued = waiting.iter().map(|at| at.packets);
         let packets = under_way.sum::<f64>() + queued.sum::<f64>();
         let key = "trace.acknowledgments".to_owned();
-        let mut need = Need::new(key, packets, "packet under way", SAID);
+        let mut need = Need::new(key, packets, "packet in flight", SAID);
         let groups = self.flows().iter().filter(|group| group.responsive());
         need.bytes += TRAIL * groups.map(|group| self.alive(group).1).sum::<f64>();
         need

@@ -181,7 +181,7 @@ class Cake:
         if whole_packets(draft.queue.limit, port.packet).amount > held.amount:
             asked = draft.queue.limit
             allowed = f"up to {held}, which cake holds at this rate and rtt (do not size its memlimit by the buffer)"
-            raise UnsupportedError(f"{draft.name} cannot be told of cake with {asked}; allowed: {allowed}")
+            raise UnsupportedError(f"{draft.name} does not support cake with {asked}; allowed: {allowed}")
         why = "cake's own limit of memory; its manual says not to size it by the bandwidth-delay product"
         draft.limit(held, f"{why}, {memory:,} bytes a full packet")
         told = draft.discipline.time("interval") / 20
@@ -191,8 +191,8 @@ class Cake:
             draft.notes.append(
                 f"target: at this rate cake raises it to 1.5 packet times, {float(slowest) * 1e3:.3g} ms"
             )
-        draft.set("increment", 1 / 256, "the kernel's own and not to be set")
-        draft.set("decrement", 1 / 4096, "the kernel's own and not to be set")
+        draft.set("increment", 1 / 256, "fixed by the kernel")
+        draft.set("decrement", 1 / 4096, "fixed by the kernel")
         draft.set("blue_threshold", NEVER, "the kernel has no such rule")
         draft.set("quantum", _quantum(port.rate), "cake's quantum follows from its bandwidth")
         draft.ecn("cake always marks")

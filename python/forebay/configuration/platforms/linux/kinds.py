@@ -44,7 +44,7 @@ class Draft:
     def limit(self, limit: Limit, why: str) -> None:
         """Change the limit, for this reason."""
         if limit.amount > LARGEST:
-            raise UnsupportedError(f"{self.name} cannot be told of a buffer of {limit}; allowed: up to {LARGEST:,}")
+            raise UnsupportedError(f"{self.name} does not support a buffer of {limit}; allowed: up to {LARGEST:,}")
         if limit != self.queue.limit:
             self.queue = Queue(limit, self.discipline)
             self.reasons["buffer"] = why
@@ -69,7 +69,7 @@ class Draft:
             told = max(least, math.ceil(asked / MICROSECOND) * MICROSECOND)
             if told > LARGEST * MICROSECOND:
                 raise UnsupportedError(
-                    f"{self.name} cannot be told of {name} = {float(asked):g} s; allowed: up to 4294 s"
+                    f"{self.name} does not support {name} = {float(asked):g} s; allowed: up to 4294 s"
                 )
             self.set(name, told, "tc counts whole microseconds")
 
@@ -130,7 +130,7 @@ def _limit(options: Options, default: int) -> Limit:
 
 
 IN_PACKETS = "tc counts packets here, of any size"
-KERNEL = "the kernel's own and not to be set"
+KERNEL = "fixed by the kernel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +176,10 @@ class Fq:
         return own | {"bands": count, "priomap": None, "weights": None, "offload_horizon": time}
 
     def fit(self, draft: Draft, port: Port) -> None:
-        raise UnsupportedError(f"{draft.name} cannot be told of drr as fq, of which {port.rate} b/s say too little")
+        raise UnsupportedError(f"{draft.name} does not support drr as fq at {port.rate} b/s")
 
     def write(self, queue: Queue, port: Port) -> str:
-        raise UnsupportedError(f"linux cannot be told of {queue.limit} as fq, of which {port.rate} b/s say too little")
+        raise UnsupportedError(f"linux does not support {queue.limit} as fq at {port.rate} b/s")
 
     def read(self, options: Options, packet: int) -> Queue:
         # Two frames (net/sched/sch_fq.c, fq_init).
@@ -317,7 +317,7 @@ class Sfq:
     def fit(self, draft: Draft, port: Port) -> None:
         limit = whole_packets(draft.queue.limit, port.packet)
         if limit.amount > 65535:
-            raise UnsupportedError(f"{draft.name} cannot be told of sfq with {limit}; allowed: up to 65,535 packets")
+            raise UnsupportedError(f"{draft.name} does not support sfq with {limit}; allowed: up to 65,535 packets")
         draft.limit(limit, IN_PACKETS)
         queues = min(65536, 2 ** math.ceil(math.log2(draft.discipline.number("flows"))))
         draft.set("flows", float(queues), "sfq's divisor is a power of two of at most 65,536")

@@ -75,7 +75,7 @@ class Red:
         # The smallest slope that tc_red_eval_P can express: 2^-31 a byte, for choke too.
         gentlest = 1.001 * (told.level("max").in_bytes(port.packet) - told.level("min").in_bytes(port.packet)) / 2**31
         if gentlest > 1:
-            raise UnsupportedError(f"linux cannot be told of {self.simulated} with max 2 GiB above min; allowed: less")
+            raise UnsupportedError(f"linux does not support {self.simulated} with max 2 GiB above min; allowed: less")
         probability = max(math.ceil(gentlest * 10**9) / 10**9, round(told.number("max_p"), 9))
         draft.set("max_p", min(1.0, probability), "nine decimals, and no curve flatter than tc's 2^-31 steps")
         if self.unit == "packets":
@@ -107,7 +107,7 @@ class Red:
             most, why = self._capped(draft, least, most), CAPPED
         if most.amount >= HIGHEST:
             raise UnsupportedError(
-                f"linux cannot be told of {self.simulated} with max = {most}; allowed: below {HIGHEST:,}"
+                f"linux does not support {self.simulated} with max = {most}; allowed: below {HIGHEST:,}"
             )
         draft.set("max", most, why)
 
@@ -116,7 +116,7 @@ class Red:
         limit = draft.queue.limit
         if least.amount >= limit.amount:
             raise UnsupportedError(
-                f"linux cannot be told of choke with min = {least}; allowed: below the buffer, {limit}"
+                f"linux does not support choke with min = {least}; allowed: below the buffer, {limit}"
             )
         share = (limit.amount - least.amount) / (most.amount - least.amount)
         draft.set("max_p", draft.discipline.number("max_p") * share, CAPPED)

@@ -28,7 +28,7 @@ def fitted(port: Port) -> Shaper:
     """The shaper nearest to a port's that tc can express."""
     asked = _shaper(port)
     if asked.peak is not None and asked.peak_burst is None:
-        raise UnsupportedError("linux cannot be told of a peak without a `peak_burst` where packets vary")
+        raise UnsupportedError("linux does not support a peak without a `peak_burst` where packets vary")
     told = dataclasses.replace(asked, rate=_whole(asked.rate), peak=None if asked.peak is None else _whole(asked.peak))
     if told.kind == "htb":
         told = dataclasses.replace(told, burst=_in_ticks(told.burst, told.rate))
@@ -38,7 +38,7 @@ def fitted(port: Port) -> Shaper:
         told = dataclasses.replace(told, burst=min(told.burst, told.peak_burst), peak=None, peak_burst=None)
     most = max(told.burst, told.peak_burst or 0)
     if most > LARGEST:
-        raise UnsupportedError(f"linux cannot be told of a bucket of {most:,} bytes; allowed: up to 4 GiB")
+        raise UnsupportedError(f"linux does not support a bucket of {most:,} bytes; allowed: up to 4 GiB")
     return told
 
 
@@ -91,7 +91,7 @@ def _in_ticks(burst: int, rate: int) -> int:
     """Size in bytes of an htb's bucket of at least `burst` bytes, stable under a second fit."""
     if burst * 8 > MOST * rate:
         found = f"an htb with a bucket of {burst * 8 / rate:.0f} s"
-        raise UnsupportedError(f"linux cannot be told of {found}; allowed: up to {MOST}, as tokens come at once")
+        raise UnsupportedError(f"linux does not support {found}; allowed: up to {MOST}, as tokens come at once")
     return math.floor(kept(_word(burst, rate), rate))
 
 

@@ -84,9 +84,9 @@ class Linux:
     title: str = "Linux traffic control"
     source: str = "iproute2: tc(8), tc-tbf(8), tc-stab(8) and the manual page of each discipline"
     quirks: tuple[str, ...] = (
-        "replace eth0 by the interface; its ring and byte queue limits (BQL) hold packets in front of the discipline",
-        "turn offloads off (ethtool -K eth0 gro off gso off tso off): a bunch of segments counts as one packet",
-        "where the port itself runs at the link's rate, leave a tbf out that the scenario does not have",
+        "replace eth0 by the interface; its ring and byte queue limits (BQL) hold further packets after the discipline",
+        "turn offload off (ethtool -K eth0 gro off gso off tso off), because merged segments count as one packet",
+        "if the port has the link's rate, omit the tbf (unless the scenario has a shaper)",
     )
     disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
     shapes: bool = True
@@ -107,7 +107,7 @@ class Linux:
         told = dataclasses.replace(port, rate=rate, memory=None)
         if port.shaper is not None:
             if port.kind == "cake":
-                raise UnsupportedError("linux cannot be told of cake beneath a `shaper`; allowed: it alone")
+                raise UnsupportedError("linux does not support cake beneath a `shaper`; allowed: it alone")
             told = dataclasses.replace(told, rate=port.rate, shaper=shaping.fitted(port))
             reasons = shaping.reasons(port.shaper.kind)
             notes.append(f"rate: the port itself has to run at the line's rate, {rate_text(port.shaper.line)}")
@@ -131,7 +131,7 @@ class Linux:
 
     def _fit_classes(self, port: Port, found: Classes, reasons: dict[str, str], notes: list[str]) -> Fitted:
         if len(found.classes) > 16:
-            raise UnsupportedError(f"linux cannot be told of {len(found.classes)} classes; allowed: up to 16")
+            raise UnsupportedError(f"linux does not support {len(found.classes)} classes; allowed: up to 16")
         told = []
         ordered = found.classes
         if found.schedule != "strict":
@@ -151,7 +151,7 @@ class Linux:
                 quantum = math.ceil(exact * (1 - Fraction(1, 10**12)))
                 if quantum > LARGEST:
                     raise UnsupportedError(
-                        f"linux cannot be told of a weight of {entry.weight:g}; allowed: a quantum of 4 GiB"
+                        f"linux does not support a weight of {entry.weight:g}; allowed: a quantum of 4 GiB"
                     )
                 weight = quantum / port.packet
             told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue, first))
