@@ -206,8 +206,8 @@ def findings(path: str, text: str) -> Iterator[Finding]:
         yield from linted(path, text)
     limit = WIDEST_LINE if area in {"manual", "rust"} else 120
     for number, line in enumerate(text.split("\n"), start=1):
-        prose = not line.lstrip().startswith(("|", "![")) and "](http" not in line if area == "manual" else _is_comment(line)
-        if len(line) > limit and prose and "://" not in line:
+        is_prose = not line.lstrip().startswith(("|", "![")) if area == "manual" else _is_comment(line)
+        if len(line) > limit and is_prose and "://" not in line:
             yield Finding(f"{area}.wide_lines", path, number, f"{len(line)} columns")
 
 
