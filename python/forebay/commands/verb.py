@@ -157,7 +157,7 @@ class Verbs(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes after the verbs."""
         write_examples(ctx, formatter, self.examples)
-        write_exits(formatter, EXITS)
+        write_exits(formatter, dict(sorted({**EXITS, 3: "The answer is undecided (recommend, check)."}.items())))
 
 
 def verb(
