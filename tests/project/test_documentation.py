@@ -7,12 +7,14 @@ are held to the pages.
 from __future__ import annotations
 
 import ast
+import math
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -189,6 +191,19 @@ def _forebay(text: str, folder: Path) -> Answer:
     return forebay(*arguments, cwd=folder, columns=80, timeout_s=120)
 
 
+def _counters() -> str:
+    """Counters of a port over a day: a busy evening, and drops in the minutes with the largest loads."""
+    when, octets, packets, drops = datetime(2026, 11, 23, 18, tzinfo=UTC), 8 * 10**12, 9 * 10**9, 1200
+    rows = ["time,ifHCOutOctets,ifHCOutUcastPkts,ifOutDiscards,ifHighSpeed"]
+    for row in range(24 * 60 + 1):
+        rows.append(f"{when:%Y-%m-%dT%H:%M:%SZ},{octets},{packets},{drops},1000")
+        load = 1e9 * (0.35 + 0.3 * math.cos((row - 150) / 1440 * 2 * math.pi) + 0.04 * math.sin(row * 1.7))
+        octets, packets = octets + int(load * 60 / 8), packets + int(load * 60 / 8 / 900)
+        drops += 25 if load > 0.68e9 else 0
+        when += timedelta(minutes=1)
+    return "\n".join(rows) + "\n"
+
+
 def _prepare(page: str, folder: Path) -> None:
     """Make the files that the commands of a page expect."""
     if page == "docs/guides/observe.md":
@@ -197,6 +212,11 @@ def _prepare(page: str, folder: Path) -> None:
         )
         assert made.code == 0, made.err
         shutil.copy(folder / "port/packets.pcapng", folder / "port.pcapng")
+    if page == "docs/tutorials/counters-to-buffer.md":
+        (folder / "counters.csv").write_text(_counters(), encoding="utf-8")
+    if page == "docs/guides/other-questions.md":
+        shared = next(block for block in _code(page) if "[[memories]]" in block.text)
+        (folder / "switch.toml").write_text(shared.text, encoding="utf-8")
     if page == "README.md":
         asked = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(asked.text, encoding="utf-8")
