@@ -344,7 +344,7 @@ def test_a_search_whose_time_is_over_goes_on_from_there(tmp_path: Path) -> None:
         answer = recommend(scenario, within=within, resume=cache, tell=told.append)
         if not any(warning.kind is Kind.TIME_OVER for warning in answer.warnings):
             break
-    assert any(line.startswith("resuming: ") for line in told)
+    assert any(line.startswith("resuming with ") for line in told)
     assert not list(cache.glob("*.jsonl"))
     assert answer.packets == recommend(scenario).packets
 
