@@ -177,8 +177,8 @@ class Explanation:
         page.section("assumptions", self.assumptions)
         page.section("errata", self.errata)
         page.section("example", [self.worked])
-        page.section("written as", [self.usage])
-        page.section("good to know", self.quirks)
+        page.section("usage", [self.usage])
+        page.section("notes", self.quirks)
         page.section("source", [self.source])
         page.section("compared with", self.checked)
         page.section("quantities (forebay.models.call)", map(_quantity_line, self.quantities))
@@ -225,7 +225,7 @@ def _say_key(page: _Page, told: Explanation) -> None:
     """Add the allowed values of a scenario key or the unit of a metric, and the keys or words in a key."""
     said = (
         *(("allowed", told.allowed), ("default", told.default)),
-        *(("unit", told.unit), ("better", told.better), ("of", told.scope)),
+        *(("unit", told.unit), ("better", told.better), ("scope", told.scope)),
     )
     lines = [f"{name}: {text}" for name, text in said if text]
     if lines:

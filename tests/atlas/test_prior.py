@@ -153,7 +153,7 @@ def test_other_scenarios_have_no_place(monkeypatch: pytest.MonkeyPatch, change: 
 def test_one_flow_has_one_round_trip(monkeypatch: pytest.MonkeyPatch) -> None:
     found = expected(monkeypatch, ("flows.bulk.rtt", "50ms"), ("flows.bulk.count", "1"))
     assert found is not None
-    assert "expects one flow to reach 97 %" in str(found)
+    assert "where one flow reaches 97 % according to the atlas" in str(found)
 
 
 def test_goals_on_other_metrics_have_no_place(monkeypatch: pytest.MonkeyPatch) -> None:

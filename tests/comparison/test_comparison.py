@@ -47,7 +47,7 @@ def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_differenc
     assert row.gap is not None
     assert row.gap > 20
     told = [gap for gap in found.disagreements if gap.between == ("packet", FITTED)]
-    assert any("come evenly" in each.assumption for gap in told for each in gap.assumptions)
+    assert any("arrive evenly" in each.assumption for gap in told for each in gap.assumptions)
     paced = Scenario.load(SHARED[0].with_name("aimd-four.toml"), [*small, "flows.aimd.pacing=true"])
     again = compare(paced, replications=2, points=0)
     gap = next(row for row in again.agreement if row.engine == FITTED).gap
@@ -55,7 +55,7 @@ def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_differenc
     assert abs(gap) < 5
     fluid = again.answer("fluid")
     assert fluid is not None
-    assert next(each for each in fluid.assumptions if "come evenly" in each.assumption).holds == "yes"
+    assert next(each for each in fluid.assumptions if "arrive evenly" in each.assumption).holds == "yes"
 
 
 def test_the_judgment_is_arithmetic() -> None:

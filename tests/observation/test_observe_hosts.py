@@ -125,7 +125,7 @@ def test_gathered_segments_are_no_queue_s_packets(tmp_path: Path) -> None:
     limit = interpret(seen_of(captured)).queue.limit
     assert isinstance(limit, Unknown)
     assert "offload merged" in limit.because
-    assert any("packets of up to 15 kB carry" in each for each in capture_remarks(captured))
+    assert any("packets of up to 15 kB have" in each for each in capture_remarks(captured))
     assert all(each.front is None for each in seen_of(captured).streams)
     # The load of the link comes from the side with whole packets.
     assert seen_of(captured).load.packets.sum() == len(cut)

@@ -269,7 +269,7 @@ def test_the_text_begins_with_the_buffers_and_fits_80_columns(file: Path, answer
     assert found.code == 0, found.err
     lines = found.out.splitlines()
     assert answer.total is not None
-    assert lines[1].startswith(f"We recommend 2 class buffers, {answer.total.packets:,.0f} packets in all (")
+    assert lines[1].startswith(f"We recommend 2 class buffers, {answer.total.packets:,.0f} packets in total (")
     assert "with at least 95 % confidence (32 runs)" in found.out
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(class_sizing_text(answer))
@@ -335,7 +335,7 @@ def test_the_exit_code_is_the_verdict(file: Path) -> None:
 def test_options_of_one_buffer_are_refused(file: Path, options: tuple[str, ...]) -> None:
     found = forebay("recommend", file, "--classes", *options)
     assert found.code == 2
-    assert found.err.strip() == f"forebay: {options[0]}: cannot be combined with --classes; use one of them"
+    assert found.err.strip() == f"forebay: {options[0]}: cannot be combined with --classes; allowed: one of them"
 
 
 def test_a_link_without_classes_is_refused(tmp_path: Path) -> None:

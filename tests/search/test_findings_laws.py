@@ -198,7 +198,7 @@ def kinds(known: Evidence) -> list[Kind]:
 
 def test_replications_that_repeat_each_other_are_told() -> None:
     for count, different, words in (
-        (8, 1, "all 8 replications at 9 packets are identical to the last bit"),
+        (8, 1, "all 8 replications at 9 packets are identical"),
         (8, 4, "only 4 of the 8 replications at 9 packets differ. They are too few for a confidence"),
         (8, 5, "only 5 of the 8 replications at 9 packets differ. They count as 5 observations"),
     ):

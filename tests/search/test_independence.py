@@ -152,7 +152,7 @@ def test_the_command_line_and_the_page_say_so(tmp_path: Path) -> None:
     assert "% confidence" not in text
     varied = ("--set", "flows.bulk.processing=packet")
     cured = forebay("recommend", path, "--no-picture", "--report", page, "--jitter", *varied)
-    assert "the scenario was jittered" in cured.out
+    assert "`--jitter` changed the scenario" in cured.out
     assert "confidence " in cured.out
     assert "no confidence" not in cured.out
     assert "no confidence" not in page.read_text(encoding="utf-8").lower()
@@ -336,7 +336,7 @@ def test_a_formula_carries_no_confidence(
     assert answer.confidence is None
     assert all(goal.confidence is None and goal.measured.half_width is None for goal in answer.goals.values())
     assert answer.warnings[0].kind is Kind.IDENTICAL
-    assert "there are no replications" in answer.warnings[0]
+    assert "Without replications there is no confidence" in answer.warnings[0]
     assert answer.cost.replications == answer.cost.buffers == len(answer.points), "each buffer once"
     assert all(point.replications == 1 for point in answer.points)
     assert answer.fraction is None or answer.fraction.at_least is None

@@ -207,7 +207,7 @@ def test_the_command_line_says_what_is_lowest(small: Path, tmp_path: Path) -> No
     assert told.code == 0, told.err
     lines = told.out.splitlines()
     assert lines[1].startswith("We recommend link.rate = ")
-    assert "P99 delay is lowest there" in told.out
+    assert "P99 delay there is the lowest" in told.out
     assert "(95 % interval)" in told.out
     assert "true minimum" not in told.out
     assert "value of link.rate of the lowest p99 queueing delay" in page.read_text(encoding="utf-8")

@@ -169,7 +169,7 @@ def test_few_packets_at_a_high_rate_are_warned_of(packets: int, rate: str, *, to
     assert list(found) == (["tiny_buffer"] if told else [])
     if told:
         text = found["tiny_buffer"]
-        assert text.startswith("19 packets are few at 1 Gb/s")
+        assert text.startswith("19 packets are a small buffer at 1 Gb/s")
         assert "A larger buffer" in text
 
 

@@ -344,7 +344,7 @@ def test_a_search_whose_time_is_over_goes_on_from_there(tmp_path: Path) -> None:
         answer = recommend(scenario, within=within, resume=cache, tell=told.append)
         if not any(warning.kind is Kind.TIME_OVER for warning in answer.warnings):
             break
-    assert any(line.startswith("resuming: ") for line in told)
+    assert any(line.startswith("resuming with ") for line in told)
     assert not list(cache.glob("*.jsonl"))
     assert answer.packets == recommend(scenario).packets
 
@@ -391,9 +391,15 @@ def test_any_time_ends_with_a_range(small: Path, tmp_path: Path, monkeypatch: py
             "forebay: --within: found `0s`; allowed: a time above 0 s, up to 30 days, as in 30s or 2min",
         ),
         (["--within", "soon"], "forebay: --within: found `soon`; allowed: a time above 0 s"),
-        (["--quick", "--within", "3s"], "forebay: --within: cannot be combined with `quick`; use one of them"),
-        (["--quick", "--fraction", "90%"], "forebay: --fraction: cannot be combined with `quick`; use one of them"),
-        (["--within", "3s", "--replications", "4"], "forebay: --replications: cannot be combined with `within`; use"),
+        (["--quick", "--within", "3s"], "forebay: --within: cannot be combined with `quick`; allowed: one of them"),
+        (
+            ["--quick", "--fraction", "90%"],
+            "forebay: --fraction: cannot be combined with `quick`; allowed: one of them",
+        ),
+        (
+            ["--within", "3s", "--replications", "4"],
+            "forebay: --replications: cannot be combined with `within`; allowed",
+        ),
     ],
 )
 def test_what_cannot_be_waited_for_is_refused(

@@ -88,7 +88,12 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
     for spoiled, count, damaged, said in (
         ([header, *lines], 3, 0, ["resuming with 3 replications of an earlier command"]),
         ([header, lines[0]], 1, 0, ["resuming with 1 replication of an earlier command"]),
-        ([header, lines[0], b"#" + lines[1][1:], lines[2]], 2, 1, ["ignored 1 line of", "resuming: 2 replications"]),
+        (
+            [header, lines[0], b"#" + lines[1][1:], lines[2]],
+            2,
+            1,
+            ["ignored 1 line of", "resuming with 2 replications"],
+        ),
         ([header, unknown, deep, wrong], 0, 3, ["ignored 3 lines of"]),
         ([lines[0], header], 0, 2, ["ignored 2 lines of"]),
         ([header], 0, 0, []),

@@ -105,7 +105,7 @@ def test_a_difference_is_beyond_noise_and_worth_mentioning_or_decides_a_goal(
     assert told.urgent == differs
     assert (told.kind is Kind.TWIN_DIFFERS) == differs
     assert told.startswith("Simultaneous events decide this answer") == flips
-    assert ("the same within noise" in told) != differs
+    assert ("the same results within noise" in told) != differs
 
 
 def test_hosts_that_cannot_vary_have_no_twin() -> None:

@@ -51,11 +51,9 @@ class Prior:
     high: int
 
     def __str__(self) -> str:
-        flows = f"{self.place.flows} flows" if self.place.flows != 1 else "one flow"
+        flows = f"{self.place.flows} flows reach" if self.place.flows != 1 else "one flow reaches"
         aim = f"{100 * self.place.utilization:g} %"
-        return (
-            f"the search began at {self.low} to {self.high} packets, where {flows} reach {aim} according to the atlas"
-        )
+        return f"the search began at {self.low} to {self.high} packets, where {flows} {aim} according to the atlas"
 
 
 def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:

@@ -176,7 +176,7 @@ class Wanted:
 
         side_of(self.side)
         if self.serve and self.command:
-            raise InputError("cannot be combined with a COMMAND; use one of them", "serve")
+            raise InputError("cannot be combined with a COMMAND; allowed: one of them", "serve")
         if not self.serve and not self.command:
             raise InputError("found none; allowed: -- COMMAND [ARGUMENT ...], or --serve", "command")
         if self.command:

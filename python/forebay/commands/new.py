@@ -117,7 +117,7 @@ def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
         given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
         if given and name != argument and name not in besides:
             alone = next(each.opts[0] for each in context.command.params if each.name == argument)
-            raise InputError(f"cannot be combined with {alone}; use one of them", name)
+            raise InputError(f"cannot be combined with {alone}; allowed: one of them", name)
 
 
 def _check_ending(file: Path) -> None:

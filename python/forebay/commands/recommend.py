@@ -225,7 +225,7 @@ def recommend(
     )
     if taken and (classes or len(_varied(asked["over"])) > 1):
         raise InputError(
-            "cannot be combined with --assume-lower-bounds; use one of them", "classes" if classes else "over"
+            "cannot be combined with --assume-lower-bounds; allowed: one of them", "classes" if classes else "over"
         )
     if classes:
         _size_classes(scenario, asked, fresh=fresh, as_json=as_json, verbose=verbose)
@@ -355,7 +355,7 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
     context = click.get_current_context()
     for name in (*asked, "out", "picture", "report_to"):
         if name not in OF_CLASSES and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise InputError("cannot be combined with --classes; use one of them", name)
+            raise InputError("cannot be combined with --classes; allowed: one of them", name)
     each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
         told = (
@@ -392,7 +392,7 @@ def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: b
     context = click.get_current_context()
     for name in (*asked, "report_to"):
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise InputError("cannot be combined with two --over; use one --over or omit it", name)
+            raise InputError("cannot be combined with two --over; allowed: one --over, or a map without it", name)
     with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
         found = feasible_map(
             scenario,

@@ -160,10 +160,10 @@ class Wanted:
                 raise InputError(f"not available with --engine {self.engine}; allowed: {allowed}", "model")
         counted = self.replications is not None or self.traces
         if self.precision and counted:
-            raise InputError("cannot be combined with --replications or --trace; use one of them", "precision")
+            raise InputError("cannot be combined with --replications or --trace; allowed: one of them", "precision")
         if self.batches is not None and (self.precision or counted):
             raise InputError(
-                "cannot be combined with --precision, --replications or --trace; use one of them", "batches"
+                "cannot be combined with --precision, --replications or --trace; allowed: one of them", "batches"
             )
 
     def runs(self, scenario: Scenario) -> int | None:

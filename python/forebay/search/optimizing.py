@@ -34,7 +34,7 @@ def objective(scenario: Scenario, minimize: str | None, maximize: str | None, en
         Where both are asked for, or the metric is not measured.
     """
     if minimize is not None and maximize is not None:
-        raise InputError(f"cannot be combined with --minimize `{minimize}`; use one of them", "maximize")
+        raise InputError(f"cannot be combined with --minimize `{minimize}`; allowed: one of them", "maximize")
     argument, name = ("minimize", minimize) if minimize is not None else ("maximize", maximize)
     if name is None:
         return None

@@ -80,7 +80,7 @@ class Sizing:
         """Refuse options that have no meaning where a metric is to be best."""
         for name, asked in others.items():
             if asked and self.optimizes:
-                raise InputError("cannot be combined with --minimize or --maximize; use one of them", name)
+                raise InputError("cannot be combined with --minimize or --maximize; allowed: one of them", name)
 
 
 @dataclass(frozen=True, slots=True)

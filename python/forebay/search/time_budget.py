@@ -67,7 +67,7 @@ class TimeBudget:
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""
         if self.within is not None and self.quick:
-            raise InputError("cannot be combined with `quick`; use one of them", "within")
+            raise InputError("cannot be combined with `quick`; allowed: one of them", "within")
         if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
 
@@ -76,7 +76,7 @@ class TimeBudget:
         for name, asked in others.items():
             if asked is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"
-                raise InputError(f"cannot be combined with `{beside}`; use one of them", name)
+                raise InputError(f"cannot be combined with `{beside}`; allowed: one of them", name)
 
     def shared(self, searches: int) -> TimeBudget:
         """The share of each of several searches."""

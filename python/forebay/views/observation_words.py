@@ -133,7 +133,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "unknown": "with an unknown limit",
 }
 #: The words of a column for the limit of a flow.
-_WHO: Mapping[str, str] = {"elsewhere": "app or other link"}
+_WHO: Mapping[str, str] = {"elsewhere": "app/other link"}
 
 
 def _regime(finding: Finding) -> str:

@@ -379,12 +379,12 @@ JUNOS = Junos(
     quirks=(
         "a scheduler map replaces the default one: what routers tell each other keeps 5 to 10 percent as "
         "`network-control`, which is queue 3 on MX Series",
-        "the time counts at the shaping rate, so a port that is shaped otherwise needs its own value",
+        "the time refers to the shaping rate, so a port with another rate needs another value",
         "the longest buffer depends on the platform: 50,000 microseconds on IQ PICs of M320 and T Series, 100,000 on "
         "M7i and M10i, 200,000 on other M Series, 2,000,000 on SRX",
         "once the delay buffer is full, Junos drops from its head",
         "omit the shaping-rate line if the port has the link's rate",
-        "uncertain: whether a shaper counts preamble and gap, too, is the card's egress-shaping-overhead",
+        "uncertain: egress-shaping-overhead of the card decides whether a shaper also counts preamble and gap",
         "uncertain: a percentage is of the port's buffer, which differs by card, and is not translated",
     ),
     disciplines={
