@@ -267,6 +267,8 @@ def test_the_list_of_figures_is_json_if_that_is_asked_for() -> None:
     ]
     figures = [figure for paper in papers for figure in paper["figures"]]
     assert len(figures) > 20
+    assert max(map(len, lines.splitlines())) <= 80
+    unwrapped = lines.replace("\n" + 25 * " ", " ")
     for figure in figures:
         claims = "1 claim" if figure["claims"] == 1 else f"{figure['claims']} claims"
-        assert any(line.split()[0] == figure["id"] and line.endswith(f"({claims})") for line in lines.splitlines())
+        assert any(line.split()[0] == figure["id"] and line.endswith(f"({claims})") for line in unwrapped.splitlines())

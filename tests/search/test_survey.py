@@ -241,7 +241,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     told = forebay("recommend", small, "--set", "run.measure=4s", *options, "--out", tmp_path)
     assert told.code == 0, told.err
     assert "All goals are met at " in told.out
-    assert "Where link.buffer meets every goal" in told.out
+    assert "Values of link.buffer at which all goals are met" in told.out
     for ending in ("png", "svg", "json"):
         assert (tmp_path / f"small-map.{ending}").stat().st_size > 5_000
     none = forebay("recommend", small, "--set", "run.measure=2s", *options[:4], "--goal", "utilization>=99.999%",
