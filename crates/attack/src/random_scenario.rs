@@ -303,7 +303,7 @@ const TIMES: [&str; 5] = ["10ms", "1ms", "0s", "100ms", "1s"];
 /// An allowed value for a parameter.
 fn value(tape: &mut Tape<'_>, kind: ParameterKind) -> String {
     match kind {
-        ParameterKind::Number { min, max } => {
+        ParameterKind::Number { min, max, .. } => {
             let middle = f64::midpoint(min, max);
             format!("{:?}", [middle, min, max][tape.below(3)])
         }

@@ -146,19 +146,21 @@ impl Registered for AimdController {
         parameters: &[
             Parameter {
                 name: "increase",
-                meaning: "packets added per round trip",
+                meaning: "Growth of the window.",
                 kind: ParameterKind::Number {
                     min: 1e-3,
                     max: 1e6,
+                    unit: "packets per round trip",
                 },
                 default: Value::Number(1.0),
             },
             Parameter {
                 name: "decrease",
-                meaning: "fraction of the window cut at a congestion",
+                meaning: "Part of the window that a reduction removes.",
                 kind: ParameterKind::Number {
                     min: 0.01,
                     max: 0.99,
+                    unit: "fraction",
                 },
                 default: Value::Number(0.5),
             },

@@ -423,7 +423,7 @@ impl Registered for BbrController {
         ],
         parameters: &[Parameter {
             name: "probe_rtt",
-            meaning: "whether the flow drains the queue every 10 s to measure the propagation time",
+            meaning: "Whether the flow drains the queue every 10 s to measure the propagation delay.",
             kind: ParameterKind::Switch,
             default: Value::Switch(true),
         }],

@@ -556,7 +556,7 @@ impl Registered for Bbr3Controller {
         )],
         parameters: &[Parameter {
             name: "probe_rtt",
-            meaning: "whether the flow drains the queue every 5 s to measure the propagation time",
+            meaning: "Whether the flow drains the queue every 5 s to measure the propagation delay.",
             kind: ParameterKind::Switch,
             default: Value::Switch(true),
         }],

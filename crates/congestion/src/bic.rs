@@ -169,8 +169,8 @@ one_of! {
     }
 }
 
-const fn number(min: f64, max: f64) -> ParameterKind {
-    ParameterKind::Number { min, max }
+const fn number(min: f64, max: f64, unit: &'static str) -> ParameterKind {
+    ParameterKind::Number { min, max, unit }
 }
 
 impl Registered for BicController {
@@ -191,43 +191,43 @@ impl Registered for BicController {
         parameters: &[
             Parameter {
                 name: "beta",
-                meaning: "kept fraction of the window at a congestion",
-                kind: number(0.01, 0.99),
+                meaning: "Part of the window that remains after a reduction.",
+                kind: number(0.01, 0.99, "fraction"),
                 default: Value::Number(819.0 / 1024.0),
             },
             Parameter {
                 name: "max_increment",
-                meaning: "most packets added per round trip once a loss has shown a maximum (S_max; 32 in the paper)",
-                kind: number(0.01, 1e6),
+                meaning: "Largest growth once a loss has shown a maximum (S_max; 32 in the paper).",
+                kind: number(0.01, 1e6, "packets per round trip"),
                 default: Value::Number(16.0),
             },
             Parameter {
                 name: "low_window",
-                meaning: "up to so many packets it is Reno",
-                kind: number(0.0, 1e6),
+                meaning: "Window up to which it is Reno.",
+                kind: number(0.0, 1e6, "packets"),
                 default: Value::Number(14.0),
             },
             Parameter {
                 name: "divisor",
-                meaning: "a round trip takes one in so many parts of the distance to the last maximum: 2 is the middle, as in the paper (BICTCP_B)",
-                kind: number(2.0, 64.0),
+                meaning: "Divisor of the distance to the last maximum: a round trip adds one such part. The value 2 is the middle, as in the paper (BICTCP_B).",
+                kind: number(2.0, 64.0, ""),
                 default: Value::Number(4.0),
             },
             Parameter {
                 name: "smooth_part",
-                meaning: "round trips that the last `divisor` packets to the last maximum take, and the first ones beyond",
-                kind: number(1.0, 1000.0),
+                meaning: "Time for the last `divisor` packets up to the last maximum, and for the first ones beyond it.",
+                kind: number(1.0, 1000.0, "round trips"),
                 default: Value::Number(20.0),
             },
             Parameter {
                 name: "fast_convergence",
-                meaning: "a flow that loses below its last maximum aims lower, so that others find room",
+                meaning: "Whether a flow that loses below its last maximum aims lower, so that other flows can grow.",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
             Parameter {
                 name: "variant",
-                meaning: "windows as reals and packets counted, or tcp_bic.c of Linux 2.6: whole packets, and acknowledgments counted and divided by their ratio to packets",
+                meaning: "Windows as real numbers and packets counted, or tcp_bic.c of Linux 2.6: whole packets, and acknowledgments counted and divided by their ratio to packets.",
                 kind: ParameterKind::Choice {
                     words: &["paper", "linux_2_6"],
                 },

@@ -226,46 +226,53 @@ impl Registered for CdgController {
         parameters: &[
             Parameter {
                 name: "window",
-                meaning: "rounds whose gradients are added",
+                meaning: "Number of round trips whose gradients are added.",
                 kind: ParameterKind::Number {
                     min: 1.0,
                     max: 256.0,
+                    unit: "rounds",
                 },
                 default: Value::Number(8.0),
             },
             Parameter {
                 name: "backoff_beta",
-                meaning: "part of the window that a backoff by delay leaves",
-                kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+                meaning: "Part of the window that remains after a backoff by delay.",
+                kind: ParameterKind::Number {
+                    min: 0.0,
+                    max: 1.0,
+                    unit: "fraction",
+                },
                 default: Value::Number(BACKOFF_BETA),
             },
             Parameter {
                 name: "backoff_factor",
-                meaning: "scale of the backoff probability: 1000/(G × window), with the paper's G in milliseconds",
+                meaning: "Scale of the backoff probability: 1000/(G × window), with G of the paper in milliseconds.",
                 kind: ParameterKind::Number {
                     min: 0.0,
                     max: 100_000.0,
+                    unit: "",
                 },
                 default: Value::Number(42.0),
             },
             Parameter {
                 name: "use_ineff",
-                meaning: "backoffs without effect after which the flow ignores delays; 0 for no limit",
+                meaning: "Number of backoffs without effect after which the flow ignores delays; 0 for no limit.",
                 kind: ParameterKind::Number {
                     min: 0.0,
                     max: 65_535.0,
+                    unit: "backoffs",
                 },
                 default: Value::Number(5.0),
             },
             Parameter {
                 name: "use_shadow",
-                meaning: "whether a loss leaves the window as it is where backoffs have halved it already",
+                meaning: "Whether a loss leaves the window unchanged if backoffs have halved it already.",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
             Parameter {
                 name: "use_tolerance",
-                meaning: "whether losses do not count while the gradients show no full queue",
+                meaning: "Whether losses are ignored while the gradients show no full queue.",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(false),
             },

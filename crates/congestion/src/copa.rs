@@ -242,16 +242,15 @@ impl Registered for CopaController {
         parameters: &[
             Parameter {
                 name: "delta",
-                meaning: "inverse of the packets of the flow in the queue, in default mode",
+                meaning: "Inverse of the number of packets of the flow in the queue, in default mode.",
                 kind: ParameterKind::Number {
                     min: 0.001,
-                    max: 10.0,
-                },
+                    max: 10.0, unit: "1/packets" },
                 default: Value::Number(0.5),
             },
             Parameter {
                 name: "mode",
-                meaning: "default mode, as facebook/mvfst has it, or the paper's switching to competitive mode beside flows that fill the queue; flows of Copa take each other for such flows",
+                meaning: "Default mode, as in facebook/mvfst, or the switching of the paper to a competitive mode beside flows that fill the queue. Flows of Copa mistake each other for such flows.",
                 kind: ParameterKind::Choice {
                     words: &["default", "switching"],
                 },

@@ -60,43 +60,45 @@ impl Registered for CubicController {
         parameters: &[
             Parameter {
                 name: "beta",
-                meaning: "kept fraction of the window at a cut (RFC 9438 section 4.6; 0.8 in the 2008 paper)",
+                meaning: "Part of the window that remains after a reduction (RFC 9438 section 4.6; 0.8 in the 2008 paper).",
                 kind: ParameterKind::Number {
                     min: 0.1,
                     max: 0.99,
+                    unit: "fraction",
                 },
                 default: Value::Number(0.7),
             },
             Parameter {
                 name: "scale",
-                meaning: "C, packets per second^3 (RFC 9438 section 5)",
+                meaning: "Constant C (RFC 9438 section 5).",
                 kind: ParameterKind::Number {
                     min: 1e-6,
                     max: 1e6,
+                    unit: "packets per s³",
                 },
                 default: Value::Number(0.4),
             },
             Parameter {
                 name: "fast_convergence",
-                meaning: "release bandwidth when the peak falls (RFC 9438 section 4.7)",
+                meaning: "Whether the flow releases bandwidth when the peak falls (RFC 9438 section 4.7).",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
             Parameter {
                 name: "friendly_region",
-                meaning: "never grow slower than Reno would (RFC 9438 section 4.3)",
+                meaning: "Whether the window never grows more slowly than that of Reno (RFC 9438 section 4.3).",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
             Parameter {
                 name: "hystart",
-                meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
+                meaning: "Whether slow start ends when the round-trip time grows (HyStart++, RFC 9406).",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(false),
             },
             Parameter {
                 name: "variant",
-                meaning: "RFC 9438, tcp_cubic.c of Linux since 5.6 (whole packets, its own HyStart), up to 5.5 (a HyStart that counts milliseconds), or of Linux 2.6.22, to be used with beta = 0.8; the preset `linux` sets the first",
+                meaning: "RFC 9438; tcp_cubic.c of Linux since 5.6 (whole packets, its own HyStart) or up to 5.5 (a HyStart that counts milliseconds); or Linux 2.6.22, for use with beta = 0.8. The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["rfc", "linux", "linux_5_5", "linux_2_6"],
                 },

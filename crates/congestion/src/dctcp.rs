@@ -85,10 +85,11 @@ impl Registered for DctcpController {
         ],
         parameters: &[Parameter {
             name: "gain",
-            meaning: "weight g of a new round in the estimate of the marked share (RFC 8257 section 4.2)",
+            meaning: "Weight g of a new round in the estimate of the marked share (RFC 8257 section 4.2).",
             kind: ParameterKind::Number {
                 min: 1e-4,
                 max: 1.0,
+                unit: "",
             },
             default: Value::Number(1.0 / 16.0),
         }],

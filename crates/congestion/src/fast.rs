@@ -84,16 +84,21 @@ impl Registered for FastController {
         parameters: &[
             Parameter {
                 name: "alpha",
-                meaning: "packets of the flow in the queue at equilibrium",
-                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
+                meaning: "Packets of the flow in the queue at equilibrium.",
+                kind: ParameterKind::Number {
+                    min: 1.0,
+                    max: 1e6,
+                    unit: "packets",
+                },
                 default: Value::Number(20.0),
             },
             Parameter {
                 name: "gamma",
-                meaning: "weight of the new window in each update",
+                meaning: "Weight of the new window in each update.",
                 kind: ParameterKind::Number {
                     min: 0.01,
                     max: 1.0,
+                    unit: "",
                 },
                 default: Value::Number(0.5),
             },

@@ -54,55 +54,67 @@ impl Registered for HstcpController {
         parameters: &[
             Parameter {
                 name: "low_window",
-                meaning: "Low_Window: packets up to which it is Reno",
-                kind: ParameterKind::Number { min: 2.0, max: 1e6 },
+                meaning: "Low_Window: window up to which it is Reno.",
+                kind: ParameterKind::Number {
+                    min: 2.0,
+                    max: 1e6,
+                    unit: "packets",
+                },
                 default: Value::Number(38.0),
             },
             Parameter {
                 name: "high_window",
-                meaning: "High_Window: packets reached at high_loss",
+                meaning: "High_Window: window at the loss probability `high_loss`.",
                 kind: ParameterKind::Number {
                     min: 10.0,
                     max: 1e9,
+                    unit: "packets",
                 },
                 default: Value::Number(83000.0),
             },
             Parameter {
                 name: "low_loss",
-                meaning: "Low_P: loss probability at low_window",
+                meaning: "Low_P: loss probability at `low_window`.",
                 kind: ParameterKind::Number {
                     min: 1e-6,
                     max: 0.1,
+                    unit: "probability",
                 },
                 default: Value::Number(1e-3),
             },
             Parameter {
                 name: "high_loss",
-                meaning: "High_P: loss probability at high_window",
+                meaning: "High_P: loss probability at `high_window`.",
                 kind: ParameterKind::Number {
                     min: 1e-12,
                     max: 0.01,
+                    unit: "probability",
                 },
                 default: Value::Number(1e-7),
             },
             Parameter {
                 name: "high_decrease",
-                meaning: "High_Decrease: fraction cut at high_window",
+                meaning: "High_Decrease: part of the window that a reduction removes at `high_window`.",
                 kind: ParameterKind::Number {
                     min: 0.01,
                     max: 0.5,
+                    unit: "fraction",
                 },
                 default: Value::Number(0.1),
             },
             Parameter {
                 name: "limited_slow_start",
-                meaning: "RFC 3742's max_ssthresh in packets: slow start adds at most half of it per round trip",
-                kind: ParameterKind::Number { min: 2.0, max: 1e9 },
+                meaning: "max_ssthresh of RFC 3742: slow start adds at most half of it per round trip. Automatic: slow start has no such limit.",
+                kind: ParameterKind::Number {
+                    min: 2.0,
+                    max: 1e9,
+                    unit: "packets",
+                },
                 default: Value::Automatic,
             },
             Parameter {
                 name: "variant",
-                meaning: "increase and cut by RFC 3649's functions, or by its table in whole packets as in Linux (packet engine only)",
+                meaning: "Increase and reduction by the functions of RFC 3649, or by its table in whole packets as in Linux (packet engine only). The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["rfc", "linux"],
                 },

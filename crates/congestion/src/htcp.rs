@@ -47,13 +47,13 @@ impl Registered for HtcpController {
         parameters: &[
             Parameter {
                 name: "rate_switch",
-                meaning: "whether the cut returns to one half when the rate changed by more than 20 % between cuts",
+                meaning: "Whether the reduction returns to one half if the rate changed by more than 20 % between reductions.",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(true),
             },
             Parameter {
                 name: "variant",
-                meaning: "the paper's, or tcp_htcp.c of Linux: whole packets, growth scaled by the round trip, two halvings where the measured rate changed (packet engine only)",
+                meaning: "The paper, or tcp_htcp.c of Linux: whole packets, growth scaled by the round trip, two halvings where the measured rate changed (packet engine only). The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["paper", "linux"],
                 },

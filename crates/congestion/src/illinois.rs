@@ -72,8 +72,8 @@ impl IllinoisGrowth {
     }
 }
 
-const fn number(min: f64, max: f64) -> ParameterKind {
-    ParameterKind::Number { min, max }
+const fn number(min: f64, max: f64, unit: &'static str) -> ParameterKind {
+    ParameterKind::Number { min, max, unit }
 }
 
 impl WindowGrowth for IllinoisGrowth {
@@ -150,26 +150,26 @@ impl Registered for IllinoisController {
         parameters: &[
             Parameter {
                 name: "alpha_min",
-                meaning: "packets added per round trip at the largest delay",
-                kind: number(0.01, 10.0),
+                meaning: "Growth of the window at the largest delay.",
+                kind: number(0.01, 10.0, "packets per round trip"),
                 default: Value::Number(0.3),
             },
             Parameter {
                 name: "alpha_max",
-                meaning: "packets added per round trip without delay",
-                kind: number(0.1, 1000.0),
+                meaning: "Growth of the window without delay.",
+                kind: number(0.1, 1000.0, "packets per round trip"),
                 default: Value::Number(10.0),
             },
             Parameter {
                 name: "beta_min",
-                meaning: "fraction cut without delay",
-                kind: number(0.01, 0.5),
+                meaning: "Part of the window that a reduction removes without delay.",
+                kind: number(0.01, 0.5, "fraction"),
                 default: Value::Number(0.125),
             },
             Parameter {
                 name: "beta_max",
-                meaning: "fraction cut at the largest delay",
-                kind: number(0.01, 0.9),
+                meaning: "Part of the window that a reduction removes at the largest delay.",
+                kind: number(0.01, 0.9, "fraction"),
                 default: Value::Number(0.5),
             },
         ],

@@ -92,16 +92,17 @@ impl Registered for LedbatController {
         parameters: &[
             Parameter {
                 name: "target",
-                meaning: "queueing delay at which the window rests (section 2.5)",
+                meaning: "Queueing delay at which the window rests (section 2.5).",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::from_millis(100)),
             },
             Parameter {
                 name: "gain",
-                meaning: "packets per round trip that an empty queue adds to the window",
+                meaning: "Growth of the window while the queue is empty.",
                 kind: ParameterKind::Number {
                     min: 0.01,
                     max: 1.0,
+                    unit: "packets per round trip",
                 },
                 default: Value::Number(1.0),
             },

@@ -181,7 +181,7 @@ impl Registered for LedbatppController {
         )],
         parameters: &[Parameter {
             name: "target",
-            meaning: "queueing delay above which the window shrinks (section 4.5)",
+            meaning: "Queueing delay above which the window shrinks (section 4.5).",
             kind: ParameterKind::Time,
             default: Value::Time(Time::from_millis(60)),
         }],

@@ -168,13 +168,13 @@ impl Registered for NewRenoController {
         parameters: &[
             Parameter {
                 name: "hystart",
-                meaning: "leave slow start when the round-trip time grows (HyStart++, RFC 9406)",
+                meaning: "Whether slow start ends when the round-trip time grows (HyStart++, RFC 9406).",
                 kind: ParameterKind::Switch,
                 default: Value::Switch(false),
             },
             Parameter {
                 name: "variant",
-                meaning: "RFC 5681 with the remainder carried, or whole packets as Linux counts them; the preset `linux` sets the latter",
+                meaning: "RFC 5681 with the remainder carried, or whole packets as Linux counts them. The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["rfc", "linux"],
                 },

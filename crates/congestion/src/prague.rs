@@ -197,16 +197,17 @@ impl Registered for PragueController {
         parameters: &[
             Parameter {
                 name: "gain",
-                meaning: "weight g of a new round in the estimate of the marked share (section 2.4.1)",
+                meaning: "Weight g of a new round in the estimate of the marked share (section 2.4.1).",
                 kind: ParameterKind::Number {
                     min: 1e-4,
                     max: 1.0,
+                    unit: "",
                 },
                 default: Value::Number(1.0 / 16.0),
             },
             Parameter {
                 name: "least_rtt",
-                meaning: "flows of shorter round trips behave as if theirs were this long",
+                meaning: "Flows of shorter round trips behave as if their round trip were this long.",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::from_millis(25)),
             },

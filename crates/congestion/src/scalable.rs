@@ -208,31 +208,37 @@ impl Registered for ScalableController {
         parameters: &[
             Parameter {
                 name: "increase",
-                meaning: "packets added per packet acknowledged",
+                meaning: "Growth of the window.",
                 kind: ParameterKind::Number {
                     min: 1e-6,
                     max: 1.0,
+                    unit: "packets per packet acknowledged",
                 },
                 default: Value::Number(0.01),
             },
             Parameter {
                 name: "decrease",
-                meaning: "fraction of the window cut at a congestion",
+                meaning: "Part of the window that a reduction removes.",
                 kind: ParameterKind::Number {
                     min: 0.01,
                     max: 0.99,
+                    unit: "fraction",
                 },
                 default: Value::Number(0.125),
             },
             Parameter {
                 name: "low_window",
-                meaning: "packets below which it behaves as Reno",
-                kind: ParameterKind::Number { min: 0.0, max: 1e9 },
+                meaning: "Window below which it behaves as Reno.",
+                kind: ParameterKind::Number {
+                    min: 0.0,
+                    max: 1e9,
+                    unit: "packets",
+                },
                 default: Value::Number(LOW_WINDOW),
             },
             Parameter {
                 name: "variant",
-                meaning: "increase and cut as published, or Linux's in whole packets with constants of its own, up to 5.6 or since 5.7 (packet engine only); the preset `linux` sets the former of the two",
+                meaning: "Increase and reduction as published, or those of Linux in whole packets with its own constants: up to 5.6, or since 5.7 (packet engine only). The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["paper", "linux", "linux_5.7"],
                 },

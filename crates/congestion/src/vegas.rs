@@ -154,25 +154,37 @@ impl Registered for VegasController {
         parameters: &[
             Parameter {
                 name: "alpha",
-                meaning: "packets in the queue below which the window grows",
-                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
+                meaning: "Packets of the flow in the queue below which the window grows.",
+                kind: ParameterKind::Number {
+                    min: 0.5,
+                    max: 1e4,
+                    unit: "packets",
+                },
                 default: Value::Number(2.0),
             },
             Parameter {
                 name: "beta",
-                meaning: "packets in the queue above which the window shrinks",
-                kind: ParameterKind::Number { min: 0.5, max: 1e4 },
+                meaning: "Packets of the flow in the queue above which the window shrinks.",
+                kind: ParameterKind::Number {
+                    min: 0.5,
+                    max: 1e4,
+                    unit: "packets",
+                },
                 default: Value::Number(4.0),
             },
             Parameter {
                 name: "gamma",
-                meaning: "packets in the queue that end slow start",
-                kind: ParameterKind::Number { min: 0.1, max: 1e4 },
+                meaning: "Packets of the flow in the queue that end slow start.",
+                kind: ParameterKind::Number {
+                    min: 0.1,
+                    max: 1e4,
+                    unit: "packets",
+                },
                 default: Value::Number(1.0),
             },
             Parameter {
                 name: "variant",
-                meaning: "slow start and measurement as published, Linux's, or Linux 2.6.22's (ns-2); the preset `linux` sets the second",
+                meaning: "Slow start and measurement as published, those of Linux, or those of Linux 2.6.22 (ns-2). The preset `linux` sets `linux`.",
                 kind: ParameterKind::Choice {
                     words: &["paper", "linux", "linux_2_6"],
                 },

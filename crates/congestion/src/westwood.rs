@@ -97,7 +97,7 @@ impl Registered for WestwoodController {
         checked: &[],
         parameters: &[Parameter {
             name: "variant",
-            meaning: "filter and cut as published, or Linux's in whole packets; the preset `linux` sets the latter",
+            meaning: "Filter and reduction as published, or those of Linux in whole packets. The preset `linux` sets `linux`.",
             kind: ParameterKind::Choice {
                 words: &["paper", "linux"],
             },

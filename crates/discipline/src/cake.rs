@@ -60,7 +60,7 @@ impl QueueDiscipline for Cake {
             PARAMETERS[2],
             PARAMETERS[3],
             Parameter {
-                meaning: "waits beyond this raise BLUE's probability like a full buffer; Linux has no such rule, which an hour stands for",
+                meaning: "Queueing delay beyond which the probability of BLUE rises as at a full buffer. Linux has no such rule; the default of an hour disables it.",
                 default: Value::Time(NEVER),
                 ..PARAMETERS[4]
             },

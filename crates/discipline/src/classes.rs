@@ -127,7 +127,7 @@ impl QueueDiscipline for Classes {
         parameters: &[
             Parameter {
                 name: "schedule",
-                meaning: "strict: a class is served when no class before it has anything; wrr: in turn, weight packets each; dwrr: in turn, weight times quantum bytes each",
+                meaning: "Order of service. strict: a class is served if no class before it has packets; wrr: in turn, `weight` packets each; dwrr: in turn, `weight` times `quantum` bytes each.",
                 kind: ParameterKind::Choice {
                     words: &["strict", "wrr", "dwrr"],
                 },
@@ -135,7 +135,7 @@ impl QueueDiscipline for Classes {
             },
             Parameter {
                 name: "drop",
-                meaning: "where the buffer that classes share is full: from the last class that has something in it (lowest), or the arrival (tail); automatic: lowest for strict, else tail",
+                meaning: "Packet that is dropped if the buffer that classes share is full: one of the last class that has packets (lowest), or the arrival (tail). Automatic: lowest for strict, otherwise tail.",
                 kind: ParameterKind::Choice {
                     words: &["lowest", "tail"],
                 },
@@ -143,7 +143,7 @@ impl QueueDiscipline for Classes {
             },
             Parameter {
                 name: "quantum",
-                meaning: "dwrr: bytes a turn for each unit of weight, at least 64",
+                meaning: "Size per turn for each unit of weight with dwrr, at least 64 bytes.",
                 kind: ParameterKind::Bytes,
                 default: Value::Bytes(Bytes::new(1500)),
             },

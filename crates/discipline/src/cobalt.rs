@@ -51,19 +51,27 @@ pub(crate) const PARAMETERS: [Parameter; 5] = [
     INTERVAL,
     Parameter {
         name: "increment",
-        meaning: "BLUE: how much the drop probability rises at a full buffer, at most once per target time",
-        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        meaning: "BLUE: increase of the drop probability at a full buffer, at most once per target time.",
+        kind: ParameterKind::Number {
+            min: 0.0,
+            max: 1.0,
+            unit: "probability",
+        },
         default: Value::Number(1.0 / 256.0),
     },
     Parameter {
         name: "decrement",
-        meaning: "BLUE: how much the drop probability falls at an empty buffer, at most once per target time",
-        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        meaning: "BLUE: decrease of the drop probability at an empty buffer, at most once per target time.",
+        kind: ParameterKind::Number {
+            min: 0.0,
+            max: 1.0,
+            unit: "probability",
+        },
         default: Value::Number(1.0 / 4096.0),
     },
     Parameter {
         name: "blue_threshold",
-        meaning: "waits beyond this raise BLUE's probability like a full buffer (ns-3's CobaltQueueDisc)",
+        meaning: "Queueing delay beyond which the probability of BLUE rises as at a full buffer (CobaltQueueDisc of ns-3).",
         kind: ParameterKind::Time,
         default: Value::Time(Time::from_millis(400)),
     },

@@ -44,7 +44,7 @@ impl ControlLaw {
 /// The parameter `target`.
 pub(crate) const TARGET: Parameter = Parameter {
     name: "target",
-    meaning: "acceptable standing delay (RFC 8289 section 4.3)",
+    meaning: "Acceptable standing delay (RFC 8289 section 4.3).",
     kind: ParameterKind::Time,
     default: Value::Time(Time::from_millis(5)),
 };
@@ -52,7 +52,7 @@ pub(crate) const TARGET: Parameter = Parameter {
 /// The parameter `interval`.
 pub(crate) const INTERVAL: Parameter = Parameter {
     name: "interval",
-    meaning: "time that the delay must stay above the target, about the largest round trip (RFC 8289 section 4.3)",
+    meaning: "Time for which the delay must stay above the target, about the largest round trip (RFC 8289 section 4.3).",
     kind: ParameterKind::Time,
     default: Value::Time(Time::from_millis(100)),
 };

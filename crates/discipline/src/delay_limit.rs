@@ -37,7 +37,7 @@ impl AdmissionControl for DelayLimit {
         )],
         parameters: &[Parameter {
             name: "limit",
-            meaning: "the longest that what waits may take to be sent at the present rate",
+            meaning: "Longest time to send the waiting packets at the present rate.",
             kind: ParameterKind::Time,
             default: Value::Time(Time::from_millis(20)),
         }],

@@ -53,7 +53,7 @@ impl QueueDiscipline for DeficitRoundRobin {
         parameters: &[
             Parameter {
                 name: "drop",
-                meaning: "at a full buffer: the head of the longest queue, or the arrival (tail)",
+                meaning: "Packet that is dropped at a full buffer: the head of the longest queue, or the arrival (tail).",
                 kind: ParameterKind::Choice {
                     words: &["longest", "tail"],
                 },
@@ -61,7 +61,7 @@ impl QueueDiscipline for DeficitRoundRobin {
             },
             Parameter {
                 name: "quantum",
-                meaning: "bytes a flow may send per turn, at least 64; automatic: one packet of the mean size",
+                meaning: "Size that a flow may send per turn, at least 64 bytes. Automatic: one packet of the mean size.",
                 kind: ParameterKind::Bytes,
                 default: Value::Automatic,
             },

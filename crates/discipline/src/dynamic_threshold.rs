@@ -33,10 +33,11 @@ impl AdmissionControl for DynamicThreshold {
         )],
         parameters: &[Parameter {
             name: "alpha",
-            meaning: "multiple of the free memory (switches offer powers of two from 1/128 to 8)",
+            meaning: "Multiple of the free memory (switches offer powers of two from 1/128 to 8).",
             kind: ParameterKind::Number {
                 min: 1e-3,
                 max: 1e3,
+                unit: "",
             },
             default: Value::Number(1.0),
         }],

@@ -12,10 +12,11 @@ use crate::queue_discipline::Storage;
 /// The parameter `flows`.
 pub(crate) const FLOWS: Parameter = Parameter {
     name: "flows",
-    meaning: "number of queues that flows are hashed into (RFC 8290 section 5.2.1)",
+    meaning: "Number of queues that flows are hashed into (RFC 8290 section 5.2.1).",
     kind: ParameterKind::Number {
         min: 1.0,
         max: 1_048_576.0,
+        unit: "queues",
     },
     default: Value::Number(1024.0),
 };
@@ -23,7 +24,7 @@ pub(crate) const FLOWS: Parameter = Parameter {
 /// The parameter `quantum`.
 pub(crate) const QUANTUM: Parameter = Parameter {
     name: "quantum",
-    meaning: "bytes a queue may send per turn, at least 64 (RFC 8290 section 5.2.3)",
+    meaning: "Size that a queue may send per turn, at least 64 bytes (RFC 8290 section 5.2.3).",
     kind: ParameterKind::Bytes,
     default: Value::Bytes(Bytes::new(1514)),
 };

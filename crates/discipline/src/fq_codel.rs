@@ -45,8 +45,12 @@ impl QueueDiscipline for FqCoDel {
             QUANTUM,
             Parameter {
                 name: "batch",
-                meaning: "most packets dropped at once from the longest queue of a full buffer (RFC 8290 section 4.1)",
-                kind: ParameterKind::Number { min: 1.0, max: 1e6 },
+                meaning: "Largest number of packets dropped at once from the longest queue of a full buffer (RFC 8290 section 4.1).",
+                kind: ParameterKind::Number {
+                    min: 1.0,
+                    max: 1e6,
+                    unit: "packets",
+                },
                 default: Value::Number(64.0),
             },
         ],

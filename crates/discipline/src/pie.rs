@@ -37,38 +37,50 @@ pub(crate) struct Tuning {
 pub(crate) const PARAMETERS: [Parameter; 6] = [
     Parameter {
         name: "target",
-        meaning: "QDELAY_REF: the delay to hold (RFC 8033 section 5.1)",
+        meaning: "QDELAY_REF: target delay (RFC 8033 section 5.1).",
         kind: ParameterKind::Time,
         default: Value::Time(Time::from_millis(15)),
     },
     Parameter {
         name: "update",
-        meaning: "T_UPDATE: time between updates of the probability, at least 1 us",
+        meaning: "T_UPDATE: time between updates of the probability, at least 1 us.",
         kind: ParameterKind::Time,
         default: Value::Time(Time::from_millis(15)),
     },
     Parameter {
         name: "alpha",
-        meaning: "weight of the delay's distance from the target, 1/s (RFC 8033 section 5.1)",
-        kind: ParameterKind::Number { min: 0.0, max: 1e6 },
+        meaning: "Weight of the difference between the delay and the target (RFC 8033 section 5.1).",
+        kind: ParameterKind::Number {
+            min: 0.0,
+            max: 1e6,
+            unit: "1/s",
+        },
         default: Value::Number(0.125),
     },
     Parameter {
         name: "beta",
-        meaning: "weight of the delay's change, 1/s",
-        kind: ParameterKind::Number { min: 0.0, max: 1e6 },
+        meaning: "Weight of the change of the delay.",
+        kind: ParameterKind::Number {
+            min: 0.0,
+            max: 1e6,
+            unit: "1/s",
+        },
         default: Value::Number(1.25),
     },
     Parameter {
         name: "burst",
-        meaning: "MAX_BURST: time after a quiet period in which nothing is dropped (RFC 8033 section 4.4)",
+        meaning: "MAX_BURST: time after a quiet period in which nothing is dropped (RFC 8033 section 4.4).",
         kind: ParameterKind::Time,
         default: Value::Time(Time::from_millis(150)),
     },
     Parameter {
         name: "mark_below",
-        meaning: "up to this drop probability ECN-capable packets are marked, beyond it dropped (RFC 8033 section 5.1)",
-        kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+        meaning: "Drop probability up to which ECN-capable packets are marked; beyond it they are dropped (RFC 8033 section 5.1).",
+        kind: ParameterKind::Number {
+            min: 0.0,
+            max: 1.0,
+            unit: "probability",
+        },
         default: Value::Number(0.1),
     },
 ];

@@ -40,16 +40,17 @@ impl QueueDiscipline for StrictPriority {
         parameters: &[
             Parameter {
                 name: "bands",
-                meaning: "number of priorities; groups beyond share the last",
+                meaning: "Number of priorities; groups beyond them share the last one.",
                 kind: ParameterKind::Number {
                     min: 1.0,
                     max: 256.0,
+                    unit: "bands",
                 },
                 default: Value::Number(2.0),
             },
             Parameter {
                 name: "drop",
-                meaning: "at a full buffer: the last packet of the lowest band, or the arrival (tail)",
+                meaning: "Packet that is dropped at a full buffer: the last one of the lowest band, or the arrival (tail).",
                 kind: ParameterKind::Choice {
                     words: &["lowest", "tail"],
                 },

@@ -47,28 +47,29 @@ impl QueueDiscipline for StochasticFairnessQueueing {
         parameters: &[
             Parameter {
                 name: "flows",
-                meaning: "number of queues that flows are hashed into",
+                meaning: "Number of queues that flows are hashed into.",
                 kind: ParameterKind::Number {
                     min: 1.0,
                     max: 1_048_576.0,
+                    unit: "queues",
                 },
                 default: Value::Number(1024.0),
             },
             Parameter {
                 name: "quantum",
-                meaning: "bytes a queue may send per turn, at least 64; automatic: one packet of the mean size",
+                meaning: "Size that a queue may send per turn, at least 64 bytes. Automatic: one packet of the mean size.",
                 kind: ParameterKind::Bytes,
                 default: Value::Automatic,
             },
             Parameter {
                 name: "perturb",
-                meaning: "time between changes of the hash; zero for never. Packets that wait stay where they are",
+                meaning: "Time between changes of the hash; zero for never. Waiting packets stay in their queue.",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::ZERO),
             },
             Parameter {
                 name: "drop",
-                meaning: "at a full buffer: the tail of the longest queue (1990 paper) or its head",
+                meaning: "Packet that is dropped at a full buffer: the tail of the longest queue (1990 paper), or its head.",
                 kind: ParameterKind::Choice {
                     words: &["tail", "head"],
                 },

@@ -36,13 +36,13 @@ impl AdmissionControl for StepMarking {
         parameters: &[
             Parameter {
                 name: "threshold",
-                meaning: "K: arrivals that find at least this much waiting are marked (2010 paper: 65 packets at 10 Gb/s)",
+                meaning: "K: queue from which an arrival is marked (2010 paper: 65 packets at 10 Gb/s).",
                 kind: ParameterKind::Threshold,
                 default: Value::Threshold(Threshold::Packets(65.0)),
             },
             Parameter {
                 name: "others",
-                meaning: "packets beyond the threshold that are not ECN-capable: queue them up to the limit, or drop them as a switch with RED at min = max does",
+                meaning: "Packets above the threshold that are not ECN-capable: they wait up to the limit (queue), or are dropped as by a switch with RED at min = max (drop).",
                 kind: ParameterKind::Choice {
                     words: &["queue", "drop"],
                 },

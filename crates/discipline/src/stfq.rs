@@ -66,7 +66,7 @@ impl QueueDiscipline for StartTimeFairQueueing {
         )],
         parameters: &[Parameter {
             name: "drop",
-            meaning: "at a full buffer: the head of the longest queue, or the arrival (tail)",
+            meaning: "Packet that is dropped at a full buffer: the head of the longest queue, or the arrival (tail).",
             kind: ParameterKind::Choice {
                 words: &["longest", "tail"],
             },

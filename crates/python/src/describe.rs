@@ -1,7 +1,7 @@
 //! Descriptions of controllers, queue disciplines and scenario keys from their registries, for
 //! `explain`.
 
-use forebay_units::parameter::{Description, ParameterKind, Threshold, Value};
+use forebay_units::parameter::{Description, ParameterKind};
 use pyo3::prelude::*;
 
 /// A parameter: name, meaning, allowed values, default.
@@ -44,7 +44,7 @@ pub(crate) fn disciplines() -> Vec<Algorithm> {
 
 fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
     let parameter = |p: &forebay_units::parameter::Parameter| {
-        (p.name, p.meaning, allowed(p.kind), default(p.default))
+        (p.name, p.meaning, allowed(p.kind), p.default.to_string())
     };
     descriptions
         .iter()
@@ -62,26 +62,13 @@ fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
 
 fn allowed(kind: ParameterKind) -> String {
     match kind {
-        ParameterKind::Number { min, max } => format!("{min} to {max}"),
+        ParameterKind::Number { unit: "", .. } => kind.range(),
+        ParameterKind::Number { unit, .. } => format!("{} {unit}", kind.range()),
         ParameterKind::Time => "a time such as 15ms".into(),
         ParameterKind::Bytes => "a size such as 1500B".into(),
         ParameterKind::Rate => "a rate such as 10Mbps".into(),
         ParameterKind::Threshold => "40% of the buffer, packets, bytes or time".into(),
         ParameterKind::Switch => "true or false".into(),
         ParameterKind::Choice { words } => words.join(", "),
-    }
-}
-
-fn default(value: Value) -> String {
-    match value {
-        Value::Number(x) => x.to_string(),
-        Value::Time(x) | Value::Threshold(Threshold::Time(x)) => x.to_string(),
-        Value::Bytes(x) | Value::Threshold(Threshold::Bytes(x)) => x.to_string(),
-        Value::Rate(x) => x.to_string(),
-        Value::Threshold(Threshold::Fraction(x)) => format!("{}%", x * 100.0),
-        Value::Threshold(Threshold::Packets(x)) => format!("{x}p"),
-        Value::Switch(x) => x.to_string(),
-        Value::Word(x) => x.into(),
-        Value::Automatic => "automatic".into(),
     }
 }

@@ -5,9 +5,10 @@
 use std::io::{Error, Result};
 
 /// The pages with their marks and the functions that write their tables.
-const PAGES: [(&str, &str, fn() -> String); 2] = [
+const PAGES: [(&str, &str, fn() -> String); 3] = [
     ("scenario-keys.md", "keys", forebay_scenario::manual),
     ("algorithms.md", "algorithms", forebay_scenario::algorithms),
+    ("parameters.md", "parameters", forebay_scenario::parameters),
 ];
 
 fn main() -> Result<()> {

@@ -32,7 +32,7 @@ pub use answer::report::{
     TransferRecord, VERSION,
 };
 pub use derived::edit::Edit;
-pub use derived::manual::{algorithms, manual};
+pub use derived::manual::{algorithms, manual, parameters};
 pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, rounded};
 pub use derived::schema::schema;
 pub use forebay_random::Seed;

@@ -17,6 +17,8 @@ pub enum ParameterKind {
         min: f64,
         /// Largest allowed value.
         max: f64,
+        /// Unit; empty for a plain ratio.
+        unit: &'static str,
     },
     /// A time such as "15ms".
     Time,
@@ -33,6 +35,39 @@ pub enum ParameterKind {
         /// The allowed words.
         words: &'static [&'static str],
     },
+}
+
+impl ParameterKind {
+    /// The unit of the values; empty for words and for plain ratios.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Number { unit, .. } => unit,
+            Self::Time => "s, ms, us or ns",
+            Self::Bytes => "B, kB, KiB, ...",
+            Self::Rate => "kbps, Mbps, ...",
+            Self::Threshold => "%, p, B, kB, ms, ...",
+            Self::Switch | Self::Choice { .. } => "",
+        }
+    }
+
+    /// The allowed values, without their unit.
+    pub fn range(self) -> String {
+        match self {
+            Self::Number { min, max, .. } => format!("{} to {}", number(min), number(max)),
+            Self::Time | Self::Bytes | Self::Rate | Self::Threshold => "0 or more".to_owned(),
+            Self::Switch => "true, false".to_owned(),
+            Self::Choice { words } => words.join(", "),
+        }
+    }
+}
+
+/// The number, in powers of ten if it is small.
+fn number(x: f64) -> String {
+    if x > 0.0 && x < 1e-4 {
+        format!("{x:e}")
+    } else {
+        x.to_string()
+    }
 }
 
 /// A threshold on a queue, as written.
@@ -83,12 +118,30 @@ pub enum Value {
     Automatic,
 }
 
+/// The value as a person reads it; `automatic` if the algorithm chooses.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(x) => f.write_str(&number(*x)),
+            Self::Time(Time::ZERO) => f.write_str("0s"),
+            Self::Time(x) | Self::Threshold(Threshold::Time(x)) => write!(f, "{x}"),
+            Self::Bytes(x) | Self::Threshold(Threshold::Bytes(x)) => write!(f, "{x}"),
+            Self::Rate(x) => write!(f, "{x}"),
+            Self::Threshold(Threshold::Fraction(x)) => write!(f, "{}%", x * 100.0),
+            Self::Threshold(Threshold::Packets(x)) => write!(f, "{x}p"),
+            Self::Switch(x) => write!(f, "{x}"),
+            Self::Word(x) => f.write_str(x),
+            Self::Automatic => f.write_str("automatic"),
+        }
+    }
+}
+
 /// A parameter: its name, meaning, kind and default.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Key in the scenario file.
     pub name: &'static str,
-    /// One sentence on the parameter's meaning, with its unit and source.
+    /// The parameter's meaning and source, as a noun phrase or a clause with `whether`.
     pub meaning: &'static str,
     /// The kind of value that the parameter takes.
     pub kind: ParameterKind,
@@ -103,8 +156,8 @@ pub struct Parameter {
 ///
 /// let described = [Parameter {
 ///     name: "beta",
-///     meaning: "part of the window kept at a cut",
-///     kind: ParameterKind::Number { min: 0.0, max: 1.0 },
+///     meaning: "Part of the window that remains after a reduction.",
+///     kind: ParameterKind::Number { min: 0.0, max: 1.0, unit: "fraction" },
 ///     default: Value::Number(0.7),
 /// }];
 /// let mut parameters = Parameters::defaults(&described);

@@ -147,7 +147,7 @@ fn variants(description: &Description) -> Vec<Parameters> {
     let mut all = vec![defaults.clone()];
     for parameter in description.parameters {
         let values: Vec<Value> = match parameter.kind {
-            ParameterKind::Number { min, max } => vec![Value::Number(min), Value::Number(max)],
+            ParameterKind::Number { min, max, .. } => vec![Value::Number(min), Value::Number(max)],
             ParameterKind::Time => [Time::ZERO, Time::from_picos(1), Time::MAX]
                 .map(Value::Time)
                 .into(),

@@ -54,6 +54,44 @@ pub fn algorithms() -> String {
     page
 }
 
+/// The manual's tables of the parameters of congestion controls and queue disciplines, in Markdown.
+/// The algorithms without parameters share a sentence.
+pub fn parameters() -> String {
+    let mut page = String::new();
+    for (title, known) in [
+        ("Congestion controls", forebay_congestion::descriptions()),
+        ("Queue disciplines", forebay_discipline::descriptions()),
+    ] {
+        let _ = write!(page, "\n## {title}\n");
+        let mut plain = Vec::new();
+        for one in known {
+            if one.parameters.is_empty() {
+                plain.push(format!("`{}`", one.name));
+                continue;
+            }
+            let _ = write!(page, "\n### `{}`\n\n{PARAMETERS}", one.name);
+            for parameter in one.parameters {
+                let (kind, meaning) = (parameter.kind, cell(parameter.meaning));
+                let (name, default) = (parameter.name, parameter.default);
+                let (unit, range) = (kind.unit(), kind.range());
+                let _ = writeln!(
+                    page,
+                    "| `{name}` | {default} | {unit} | {range} | {meaning} |"
+                );
+            }
+        }
+        if !plain.is_empty() {
+            let names = plain.join(", ");
+            let _ = write!(page, "\nThese have no parameters: {names}.\n");
+        }
+    }
+    page
+}
+
+/// The head of a table of parameters.
+const PARAMETERS: &str =
+    "| parameter | default | unit | values | meaning |\n|---|---|---|---|---|\n";
+
 /// The row of a key, and those of the keys within its values.
 fn rows(page: &mut String, key: &KeyText, within: &str) {
     let name = format!("{within}{}", key.name);

@@ -157,7 +157,9 @@ pub(crate) fn time_based(name: &str) -> bool {
 
 fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {
     match parameter.kind {
-        ParameterKind::Number { min, max } => cursor.number_in(min, max).map(Parametric::Number),
+        ParameterKind::Number { min, max, .. } => {
+            cursor.number_in(min, max).map(Parametric::Number)
+        }
         ParameterKind::Time => cursor.unit().map(Parametric::Time),
         ParameterKind::Bytes => cursor.unit().map(Parametric::Bytes),
         ParameterKind::Rate => cursor.unit().map(Parametric::Rate),
@@ -265,7 +267,7 @@ impl Form<Algorithm> for Registered {
 
 fn parameter_schema(kind: ParameterKind) -> Value {
     match kind {
-        ParameterKind::Number { min, max } => {
+        ParameterKind::Number { min, max, .. } => {
             json!({"type": "number", "minimum": min, "maximum": max})
         }
         ParameterKind::Time => Time::schema(),

@@ -374,7 +374,7 @@ impl Stack {
         ..Self::RFC
     };
 
-    /// Linux 6.x defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
+    /// Linux 6.18 defaults: RACK-TLP, SACK, timestamps (52-byte headers), delayed acknowledgments
     /// of two packets or 40 ms, none delayed for a burst's last packet and sixteen at first, one in
     /// a millisecond for packets beyond a hole (net/ipv4/tcp_input.c of 6.18), minimum RTO 200 ms,
     /// segmentation offload, F-RTO; round trips are measured in microseconds (srtt_us).
@@ -403,12 +403,12 @@ impl Stack {
 words! {
     /// The presets that `stack` names.
     pub(crate) enum Preset {
-        /// The RFCs: SACK, or RACK for BBR; an initial window of ten packets, a minimum timeout of
-        /// 1 s.
+        /// The RFCs: SACK, or RACK for `bbr`, `bbr3` and `copa`; an initial window of ten packets,
+        /// a minimum timeout of 1 s.
         Rfc = "rfc",
         /// The one-way TCP agents of ns-2.35.
         Ns2 = "ns2",
-        /// The defaults of Linux 6.x: RACK-TLP, timestamps, delayed acknowledgments, offload,
+        /// The defaults of Linux 6.18: RACK-TLP, timestamps, delayed acknowledgments, offload,
         /// F-RTO.
         Linux = "linux",
     }

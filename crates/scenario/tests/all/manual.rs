@@ -1,12 +1,14 @@
 //! The descriptions of keys: in the manual, in the schema, and in `explain`.
 use std::collections::BTreeSet;
 
-use forebay_scenario::{Format, KeyText, Scenario, algorithms, manual, schema, sections};
+use forebay_scenario::{
+    Format, KeyText, Scenario, algorithms, manual, parameters, schema, sections,
+};
 use forebay_units::parameter::Description;
 use serde_json::Value;
 
 #[test]
-fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
+fn the_manual_has_the_tables_of_keys_algorithms_and_parameters() {
     for (name, tables, file, page) in [
         (
             "keys",
@@ -19,6 +21,12 @@ fn the_manual_has_the_tables_of_the_keys_and_of_the_algorithms() {
             algorithms(),
             "docs/reference/algorithms.md",
             include_str!("../../../../docs/reference/algorithms.md"),
+        ),
+        (
+            "parameters",
+            parameters(),
+            "docs/reference/parameters.md",
+            include_str!("../../../../docs/reference/parameters.md"),
         ),
     ] {
         let (_, rest) = page
