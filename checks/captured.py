@@ -26,7 +26,7 @@ from checks.captured_programs import NAMES
 from checks.captured_readings import PROGRAMS, Readings, controllers, missing, of_sockets, ours, ports
 from checks.observed import PROMISES
 from checks.observed_places import PLACES, Seen, places_off, places_table, restamped, seen_in
-from checks.pages import asked, print_or_write
+from checks.pages import print_or_write, selected
 from forebay.errors import ForebayError
 from forebay.observation.capture_flows import Observed
 from forebay.observation.estimate import Estimate
@@ -35,7 +35,18 @@ from forebay.observation.limits import Limit
 from forebay.observation.streams import Place
 from forebay.text import formatting
 
-__all__ = ["MARKS", "NUMBERS", "PLACES_MARKS", "Compared", "Told", "compared", "main", "seen", "tables", "told"]
+__all__ = [
+    "MARKS",
+    "NUMBERS",
+    "PLACES_MARKS",
+    "Compared",
+    "LinkFinding",
+    "compared",
+    "link_findings",
+    "main",
+    "seen",
+    "tables",
+]
 
 #: Marks around the tables in docs/background/validation/captures.md.
 MARKS = ("<!-- captured: begin -->", "<!-- captured: end -->")
@@ -84,7 +95,7 @@ class Compared:
 
     case: str
     side: str
-    what: str
+    quantity: str
     program: str
     port: int
     ours: float
@@ -93,19 +104,19 @@ class Compared:
     @property
     def agrees(self) -> bool:
         """Whether they differ by no more than they may."""
-        most = NUMBERS[self.what] * max(abs(self.ours), abs(self.theirs))
-        if NUMBERS[self.what]:
+        most = NUMBERS[self.quantity] * max(abs(self.ours), abs(self.theirs))
+        if NUMBERS[self.quantity]:
             most = max(most, _PRINTED_S[self.program])
         return abs(self.ours - self.theirs) <= most
 
 
 @dataclass(frozen=True)
-class Told:
+class LinkFinding:
     """A finding about a link beside the truth; `found` is None if the observation reports it as unknown."""
 
     case: str
     of: str
-    what: str
+    quantity: str
     truth: float | str
     found: float | str | None
 
@@ -114,8 +125,8 @@ class Told:
         """Whether the finding is as close to the truth as promised; an unknown one is."""
         if isinstance(self.truth, float) and isinstance(self.found, float):
             # A definition of the buffer may or may not include the packet in transmission.
-            slack = {"limited flows": 1.0, "buffer": 1500.0}.get(self.what, 0.0)
-            return abs(self.found - self.truth) <= max(PROMISES[self.what] * self.truth, slack)
+            slack = {"limited flows": 1.0, "buffer": 1500.0}.get(self.quantity, 0.0)
+            return abs(self.found - self.truth) <= max(PROMISES[self.quantity] * self.truth, slack)
         return self.found is None or self.found == self.truth
 
 
@@ -152,8 +163,8 @@ def capture(case: Case, folder: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=case.seconds + 120, check=False)
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("wrote ")]
-        raise OSError(said[-1] if said else f"forebay emulate: exit code {done.returncode}")
+        text = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("wrote ")]
+        raise OSError(text[-1] if text else f"forebay emulate: exit code {done.returncode}")
     for number, place in enumerate(("before", "behind")):
         # Leave out the names of the interfaces, because they reveal the place.
         restamped(folder / _ROUTER / "packets.pcapng", folder / f"{place}.pcap", 0, number)
@@ -189,7 +200,7 @@ def _pairs(where: tuple[str, str, str], here: Readings, others: Readings) -> lis
     ]
 
 
-def told(name: str, case: Case, folder: Path) -> list[Told]:
+def link_findings(name: str, case: Case, folder: Path) -> list[LinkFinding]:
     """The findings of observations of one side and of both about the link, beside the truth."""
     found = []
     names = controllers((folder / NAMES["sockets"]).read_text(encoding="utf-8"))
@@ -197,7 +208,9 @@ def told(name: str, case: Case, folder: Path) -> list[Told]:
         observed = observe_captures([folder / NAMES[side] for side in sides])
         # In two files only addresses identify the connections, so that their controllers stay open.
         order = [] if of == "both" else [names.get(port, "") for port in ports(folder / NAMES[of])]
-        found += [Told(name, of, *row) for row in (*_of_link(case, of, observed), *_of_flows(case, observed, order))]
+        found += [
+            LinkFinding(name, of, *row) for row in (*_of_link(case, of, observed), *_of_flows(case, observed, order))
+        ]
     return found
 
 
@@ -251,9 +264,9 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
-def tables(pairs: Sequence[Compared], said: Sequence[Told]) -> str:
+def tables(pairs: Sequence[Compared], findings: Sequence[LinkFinding]) -> str:
     """The table of agreement by program, the table of findings about links, and each deviation."""
-    return "\n".join([*_programs(pairs), "", *_truths(said), "", *_off(said)])
+    return "\n".join([*_programs(pairs), "", *_truths(findings), "", *_off(findings)])
 
 
 def _programs(pairs: Sequence[Compared]) -> list[str]:
@@ -265,13 +278,13 @@ def _programs(pairs: Sequence[Compared]) -> list[str]:
     for what, most in NUMBERS.items():
         row = [what, f"{most:.1%}" if most else "nothing"]
         for side, program in columns:
-            mine = [each for each in pairs if (each.side, each.program, each.what) == (side, program, what)]
+            mine = [each for each in pairs if (each.side, each.program, each.quantity) == (side, program, what)]
             row.append(f"{sum(each.agrees for each in mine)} of {len(mine)}" if mine else "")
         rows.append(row)
     return formatting.markdown_table(head, rows)
 
 
-def _truths(said: Sequence[Told]) -> list[str]:
+def _truths(findings: Sequence[LinkFinding]) -> list[str]:
     kinds = ("sender", "receiver", "both")
     head = (
         "stated about the link",
@@ -279,10 +292,10 @@ def _truths(said: Sequence[Told]) -> list[str]:
         *(f"captured at the {of}" if of != "both" else "at both" for of in kinds),
     )
     rows = []
-    for what in dict.fromkeys(each.what for each in said):
+    for what in dict.fromkeys(each.quantity for each in findings):
         row = [what, f"{PROMISES[what]:.0%}" if what in PROMISES else "the same"]
         for of in kinds:
-            mine = [each for each in said if (each.what, each.of) == (what, of)]
+            mine = [each for each in findings if (each.quantity, each.of) == (what, of)]
             known = [each for each in mine if each.found is not None]
             unknown = f", {len(mine) - len(known)} unknown" if len(known) < len(mine) else ""
             row.append(f"{sum(each.is_right for each in known)} of {len(known)}{unknown}" if mine else "")
@@ -290,16 +303,18 @@ def _truths(said: Sequence[Told]) -> list[str]:
     return formatting.markdown_table(head, rows)
 
 
-def _off(said: Sequence[Told]) -> list[str]:
+def _off(findings: Sequence[LinkFinding]) -> list[str]:
     rows = [
-        (each.case, each.of, each.what, _shown(each.truth), _shown(each.found)) for each in said if not each.is_right
+        (each.case, each.of, each.quantity, _value_text(each.truth), _value_text(each.found))
+        for each in findings
+        if not each.is_right
     ]
     if not rows:
         return ["No stated number is wrong."]
     return formatting.markdown_table(("case", "captured at", "number", "true", "stated"), rows)
 
 
-def _shown(value: float | str | None) -> str:
+def _value_text(value: float | str | None) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -307,8 +322,8 @@ def differences(pairs: Sequence[Compared]) -> list[str]:
     """The largest difference of each number from each program, a line each."""
     worst: dict[tuple[str, str, str], Compared] = {}
     for each in pairs:
-        key = (each.what, each.side, each.program)
-        if not each.agrees and (key not in worst or _apart(each) > _apart(worst[key])):
+        key = (each.quantity, each.side, each.program)
+        if not each.agrees and (key not in worst or _relative_difference(each) > _relative_difference(worst[key])):
             worst[key] = each
     return [
         f"{what} at the {side}, {program}: {each.ours:.6g} here, {each.theirs:.6g} there ({each.case})"
@@ -316,7 +331,7 @@ def differences(pairs: Sequence[Compared]) -> list[str]:
     ]
 
 
-def _apart(each: Compared) -> float:
+def _relative_difference(each: Compared) -> float:
     most = max(abs(each.ours), abs(each.theirs))
     return abs(each.ours - each.theirs) / most if most else math.inf
 
@@ -330,9 +345,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for program in missing():
         print(f"captured: no {program} is installed: its numbers are not compared", file=sys.stderr)
-    chosen = {name: CASES[name] for name in asked(CASES, options.only)}
+    chosen = {name: CASES[name] for name in selected(CASES, options.only)}
     pairs: list[Compared] = []
-    said: list[Told] = []
+    findings: list[LinkFinding] = []
     places: list[Seen] = []
     for number, (name, case) in enumerate(chosen.items(), 1):
         print(f"captured: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
@@ -345,14 +360,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if not (folder / "behind.pcap").exists():
                     capture(case, folder)
                 pairs += compared(name, folder)
-                said += told(name, case, folder)
+                findings += link_findings(name, case, folder)
                 places += seen(name, case, folder)
         except (ForebayError, OSError) as error:
             print(f"captured: {name}: {error}", file=sys.stderr)
             return 1
     for line in differences(pairs):
         print(f"captured: {line}", file=sys.stderr)
-    print_or_write(tables(pairs, said), options.write, MARKS)
+    print_or_write(tables(pairs, findings), options.write, MARKS)
     print_or_write(f"{places_table(places)}\n\n{places_off(places)}", options.write, PLACES_MARKS)
     return 0
 

@@ -80,7 +80,7 @@ def capturing(device: str, file: Path, snap: int) -> Iterator[None]:
         dump.wait()
 
 
-def sockets_said(file: Path, over: threading.Event) -> None:
+def record_sockets(file: Path, over: threading.Event) -> None:
     """`ss -tin` again and again, with a date before each dump."""
     with file.open("w", encoding="utf-8") as written:
         while True:
@@ -141,7 +141,7 @@ def send(peer: str, task: str, folder: str) -> None:
     _set(case["sysctls"])
     over = threading.Event()
     with capturing(device, place / NAMES["sender"], case["snap"]):
-        asking = threading.Thread(target=sockets_said, args=(place / NAMES["sockets"], over))
+        asking = threading.Thread(target=record_sockets, args=(place / NAMES["sockets"], over))
         asking.start()
         begin = time.monotonic()
         until = begin + case["seconds"]

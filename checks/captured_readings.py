@@ -118,7 +118,7 @@ _PAIR = re.compile(r"^\s+([^:]+):\s+(-?[\d.]+).*?(?:\s{2,}\S[^:]*:\s+(-?[\d.]+).
 def _tcptrace(file: Path) -> Readings:
     found: dict[int, dict[str, float]] = {}
     port = 0
-    for line in _said("tcptrace", "-n", "-l", "-r", "-W", str(file)).splitlines():
+    for line in _output_of("tcptrace", "-n", "-l", "-r", "-W", str(file)).splitlines():
         if match := re.match(r"\s+host \w+:\s+[\d.]+:(\d+)$", line):
             port = port if int(match[1]) == PORT else int(match[1])
         elif match := _PAIR.match(line):
@@ -141,34 +141,34 @@ _FIELDS = (
 
 def _tshark(file: Path) -> Readings:
     """The readings of tshark, counted here from the fields of each packet."""
-    asked = [word for field in _FIELDS for word in ("-e", field)]
+    requested = [word for field in _FIELDS for word in ("-e", field)]
     options = ["-o", "tcp.calculate_timestamps:TRUE", "-o", "tcp.relative_sequence_numbers:TRUE"]
-    text = _said("tshark", "-n", "-r", str(file), *options, "-T", "fields", *asked)
+    text = _output_of("tshark", "-n", "-r", str(file), *options, "-T", "fields", *requested)
     counted = ("repeated packets", "repeated bytes", "duplicate ACKs")
     sums: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float, dict.fromkeys(counted, 0.0)))
     times: dict[int, list[float]] = defaultdict(list)
     for line in text.splitlines():
         source, target, length, payload, stamp, window, *flags = line.split("\t")
-        again = dict(zip(_ANALYSIS, flags, strict=True))
+        flag_of = dict(zip(_ANALYSIS, flags, strict=True))
         if target == str(PORT):
             row = sums[int(source)]
             row["packets"] += 1
             row["IP bytes"] += float(length)
             row["segment"] = max(row["segment"], float(payload))
-            if again["retransmission"] or again["fast_retransmission"] or again["out_of_order"]:
+            if flag_of["retransmission"] or flag_of["fast_retransmission"] or flag_of["out_of_order"]:
                 row["repeated packets"] += 1
                 row["repeated bytes"] += float(payload)
-            if again["bytes_in_flight"]:
-                row["largest flight"] = max(row["largest flight"], float(again["bytes_in_flight"]))
+            if flag_of["bytes_in_flight"]:
+                row["largest flight"] = max(row["largest flight"], float(flag_of["bytes_in_flight"]))
             if float(payload):
                 row.setdefault("first", float(stamp))
                 row["seconds of data"] = float(stamp) - row["first"]
         else:
             row = sums[int(target)]
             row["largest window"] = max(row["largest window"], float(window))
-            row["duplicate ACKs"] += bool(again["duplicate_ack"])
-            if again["ack_rtt"]:
-                times[int(target)].append(float(again["ack_rtt"]))
+            row["duplicate ACKs"] += bool(flag_of["duplicate_ack"])
+            if flag_of["ack_rtt"]:
+                times[int(target)].append(float(flag_of["ack_rtt"]))
     for port, each in times.items():
         sums[port] |= {"least round trip": min(each), "median round trip": float(np.median(each))}
         # The first one is that of the SYN.
@@ -201,8 +201,8 @@ def of_sockets(text: str) -> Readings:
         elif port is not None and " bytes_acked:" in line:
             row = {"repeated packets": 0.0, "repeated bytes": 0.0}
             for pattern, (name, parts) in _FACTS.items():
-                if told := re.search(pattern, line):
-                    row[name] = float(told[1]) / parts
+                if stated := re.search(pattern, line):
+                    row[name] = float(stated[1]) / parts
             # The SYN counts as a byte (net/ipv4/tcp_input.c, tcp_snd_una_update).
             row["unique bytes"] -= 1
             found[port] = row
@@ -221,7 +221,7 @@ def controllers(text: str) -> Mapping[int, str]:
     return found
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OSError(f"{command[0]}: {done.stderr.strip().rpartition(chr(10))[2]}")
@@ -230,7 +230,7 @@ def _said(*command: str) -> str:
 
 def _capinfos(file: Path) -> Readings:
     """Sums over the file, which are of no port."""
-    line = _said("capinfos", "-T", "-M", "-r", "-c", "-d", str(file)).strip().splitlines()[-1].split("\t")
+    line = _output_of("capinfos", "-T", "-M", "-r", "-c", "-d", str(file)).strip().splitlines()[-1].split("\t")
     return {0: {"packets of the file": float(line[1]), "bytes of the file": float(line[2])}}
 
 

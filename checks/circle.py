@@ -1,4 +1,4 @@
-"""`make circle`: `recommend` for an observed scenario, compared with `recommend` for the captured scenario itself.
+"""`make round_trip`: `recommend` for an observed scenario, compared with `recommend` for the captured scenario itself.
 
 The packet engine runs a case and writes its capture. The observation reads it and writes a scenario. Both scenarios are
 searched for the same goal over runs of equal length. The observation reports what it cannot know, and gets no help.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.observed_cases import CASES, Case
-from checks.pages import asked, print_or_write
+from checks.pages import print_or_write, selected
 from forebay import _core
 from forebay.errors import ForebayError
 from forebay.inputs.observed_bounds import beginnings, bounds_of
@@ -29,7 +29,7 @@ from forebay.search.answer import Recommendation
 from forebay.search.recommendation import recommend
 from forebay.text import formatting
 
-__all__ = ["ASKED", "Circle", "circle", "main", "table"]
+__all__ = ["ASKED", "RoundTrip", "main", "round_trip", "table"]
 
 #: Marks around the table in docs/background/validation/captures.md.
 MARKS = ("<!-- circle: begin -->", "<!-- circle: end -->")
@@ -63,34 +63,34 @@ ASKED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Circle:
+class RoundTrip:
     """The answer to a true scenario, with other random numbers again, and to the observed one."""
 
     name: str
     goal: str
     true: Recommendation
-    again: Recommendation
+    repeated: Recommendation
     observed: Recommendation
 
     @property
-    def apart(self) -> float | None:
+    def difference(self) -> float | None:
         """The difference between the answer to the observed scenario and the true one, as a share of the true one."""
-        return _apart(self.true, self.observed)
+        return _difference(self.true, self.observed)
 
     @property
     def scatter(self) -> float | None:
         """The difference between two answers to the true scenario, as a share of the first."""
-        return _apart(self.true, self.again)
+        return _difference(self.true, self.repeated)
 
     @property
     def agrees(self) -> bool:
         """Whether the answers are as near as promised; two answers without a buffer agree."""
-        if self.apart is None:
+        if self.difference is None:
             return _bytes(self.true) is None and _bytes(self.observed) is None
-        return abs(self.apart) <= APART
+        return abs(self.difference) <= APART
 
 
-def circle(name: str, folder: Path) -> Circle:
+def round_trip(name: str, folder: Path) -> RoundTrip:
     """Simulate, capture into `folder`, observe, and search both scenarios."""
     case = CASES[name]
     true = Scenario.of(case.tables)
@@ -99,8 +99,8 @@ def circle(name: str, folder: Path) -> Circle:
     # A buffer that was not seen is varied anyhow.
     observed = Scenario.of(_toml(text), beginnings(bounds_of(text), ())[0])
     goal = ASKED[name]
-    return Circle(
-        name, goal, *(_asked(each, case, goal, seed) for each, seed in ((true, 11), (true, 12), (observed, 11)))
+    return RoundTrip(
+        name, goal, *(_recommended(each, case, goal, seed) for each, seed in ((true, 11), (true, 12), (observed, 11)))
     )
 
 
@@ -110,7 +110,7 @@ def _toml(text: str) -> dict[str, Any]:
     return tables
 
 
-def _asked(scenario: Scenario, case: Case, goal: str, seed: int) -> Recommendation:
+def _recommended(scenario: Scenario, case: Case, goal: str, seed: int) -> Recommendation:
     """The smallest buffer, over runs several times as long as the capture."""
     run: Mapping[str, Any] = case.tables["run"]
     measure = _LONGER * _core.parse_quantity(run["measure"], "time")
@@ -118,7 +118,7 @@ def _asked(scenario: Scenario, case: Case, goal: str, seed: int) -> Recommendati
     return recommend(same, [goal])
 
 
-def _apart(true: Recommendation, other: Recommendation) -> float | None:
+def _difference(true: Recommendation, other: Recommendation) -> float | None:
     sizes = _bytes(true), _bytes(other)
     return None if sizes[0] is None or sizes[1] is None else sizes[1] / sizes[0] - 1.0
 
@@ -130,7 +130,7 @@ def _bytes(answer: Recommendation) -> float | None:
 # Table ---------------------------------------------------------------------------------------------------------------
 
 
-def table(circles: Sequence[Circle]) -> str:
+def table(circles: Sequence[RoundTrip]) -> str:
     """Both answers of each case, with the bounds of the smallest sufficient buffer."""
     head = (
         "capture of",
@@ -147,7 +147,7 @@ def table(circles: Sequence[Circle]) -> str:
             each.goal,
             _answer(each.true),
             _answer(each.observed),
-            *("–" if share is None else f"{share:+.0%}" for share in (each.apart, each.scatter)),
+            *("–" if share is None else f"{share:+.0%}" for share in (each.difference, each.scatter)),
             "yes" if each.agrees else "no",
         )
         for each in circles
@@ -161,11 +161,11 @@ def table(circles: Sequence[Circle]) -> str:
 def _answer(answer: Recommendation) -> str:
     if not isinstance(answer.buffer, BufferSize):
         return "none"
-    told = f"{answer.buffer.packets:.0f} packets"
+    text = f"{answer.buffer.packets:.0f} packets"
     lower = answer.feasible_from
     if lower is None or not isinstance(lower.low, BufferSize) or not isinstance(lower.high, BufferSize):
-        return told
-    return f"{told} (smallest {lower.low.packets:.0f} to {lower.high.packets:.0f})"
+        return text
+    return f"{text} (smallest {lower.low.packets:.0f} to {lower.high.packets:.0f})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -174,13 +174,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="parts of names, separated by commas")
     parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the table")
     options = parser.parse_args(arguments)
-    chosen = asked(ASKED, options.only)
+    chosen = selected(ASKED, options.only)
     circles = []
     for number, name in enumerate(chosen, 1):
         print(f"circle: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
         try:
             with tempfile.TemporaryDirectory() as folder:
-                circles.append(circle(name, Path(folder)))
+                circles.append(round_trip(name, Path(folder)))
         except ForebayError as error:
             print(f"circle: {name}: {error}", file=sys.stderr)
             return 1

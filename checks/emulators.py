@@ -24,7 +24,7 @@ from pathlib import Path
 
 from checks.kernel import KernelError, play
 from checks.probe import Task
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 
 __all__ = ["EMULATORS", "MARKS", "Regularity", "main", "measured", "regularity"]
@@ -124,8 +124,8 @@ def _run(command: Sequence[str], seconds: float) -> None:
     except FileNotFoundError as error:
         raise EmulatorError(f"no {command[0]} is installed") from error
     if done.returncode:
-        said = done.stderr.strip().rpartition("\n")[2]
-        raise EmulatorError(f"{command[0]}: {said or f'exit code {done.returncode}'}")
+        text = done.stderr.strip().rpartition("\n")[2]
+        raise EmulatorError(f"{command[0]}: {text or f'exit code {done.returncode}'}")
 
 
 def _probed(enter: Callable[[str, str], Sequence[str]], at: tuple[str, str], rate: float) -> list[list[float]]:
@@ -133,13 +133,13 @@ def _probed(enter: Callable[[str, str], Sequence[str]], at: tuple[str, str], rat
 
     `at` is the receiver's address, as a shell knows it on the sender's side and on its own.
     """
-    asked = task(rate)
+    requested = task(rate)
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder) / "stamps.json"
         here = [sys.executable, "-I", str(PROBE)]
-        sends = f"{shlex.join([*here, 'send'])} {at[0]} {PORT} {asked}"
-        receives = shlex.join([*here, "receive", at[1], str(PORT), str(asked), str(found)])
-        _run(enter(f"sleep 0.5; {sends}; sleep 1", receives), asked.bursts * asked.pause)
+        sends = f"{shlex.join([*here, 'send'])} {at[0]} {PORT} {requested}"
+        receives = shlex.join([*here, "receive", at[1], str(PORT), str(requested), str(found)])
+        _run(enter(f"sleep 0.5; {sends}; sleep 1", receives), requested.bursts * requested.pause)
         if not found.exists():
             raise EmulatorError("the receiver has written nothing")
         stamps: list[list[int]] = json.loads(found.read_text(encoding="ascii"))
@@ -166,17 +166,21 @@ def _tbf(bucket: int) -> Callable[[float], list[list[float]]]:
     """The kernel's token bucket filter (tc-tbf(8)) with a bucket of `bucket` packets."""
 
     def stamps(rate: float) -> list[list[float]]:
-        asked = task(rate)
+        requested = task(rate)
         # It counts Ethernet's header, too.
         framed, bytes_of_bucket = rate * (SIZE + ETHERNET) / SIZE, bucket * (SIZE + ETHERNET) + 6
         line = f"tc qdisc add dev eth0 root tbf rate {framed:.0f}bit burst {bytes_of_bucket} limit 100000000"
-        packets = [(burst * asked.pause, asked.size) for burst in range(asked.bursts) for _ in range(asked.packets)]
+        packets = [
+            (burst * requested.pause, requested.size)
+            for burst in range(requested.bursts)
+            for _ in range(requested.packets)
+        ]
         try:
-            played = play([line], packets, asked.bursts * asked.pause + 1)
+            played = play([line], packets, requested.bursts * requested.pause + 1)
         except KernelError as error:
             raise EmulatorError(str(error)) from error
-        left = [packet.left for packet in played.packets]
-        each = [left[at : at + asked.packets] for at in range(0, len(left), asked.packets)]
+        left = [packet.left_s for packet in played.packets]
+        each = [left[at : at + requested.packets] for at in range(0, len(left), requested.packets)]
         return [[stamp for stamp in burst if stamp is not None] for burst in each]
 
     return stamps
@@ -211,7 +215,7 @@ class Measured:
 
     name: str
     rate: float
-    found: Regularity | str
+    result: Regularity | str
     busy: float = 0.0
 
 
@@ -246,13 +250,13 @@ def table(rows: Sequence[Measured]) -> str:
     cells = []
     for row in rows:
         first = [f"{row.rate / 1e6:.0f} Mb/s", row.name]
-        if isinstance(row.found, str):
-            cells.append([*first, row.found, "", "", "", "", "", ""])
+        if isinstance(row.result, str):
+            cells.append([*first, row.result, "", "", "", "", "", ""])
             continue
-        found = row.found
+        found = row.result
         late = [f"{seconds * 1e6:.0f} µs" for seconds in (found.p50_s, found.p99_s, found.p999_s)]
-        asked = task(row.rate)
-        received = f"{found.packets / (asked.bursts * asked.packets):.1%}"
+        requested = task(row.rate)
+        received = f"{found.packets / (requested.bursts * requested.packets):.1%}"
         cells.append([*first, received, *late, f"{found.longest_burst}", f"{found.rate:.2%}", f"{row.busy:.2f}"])
     return "\n".join(markdown_table(heads, cells))
 
@@ -264,7 +268,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table(rows)
     if given:
         page = Path(given[0])
-        write_whole(page, between(page.read_text(encoding="utf-8"), MARKS, text, page.name))
+        write_atomically(page, between(page.read_text(encoding="utf-8"), MARKS, text, page.name))
     sys.stdout.write(text + "\n")
     return 0
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 from forebay.storage.safe_io import DamagedError, content, document
 
 __all__ = [
@@ -210,10 +210,10 @@ def _bias(findings: Sequence[Finding]) -> Bias:
     ]
     bias = noise = None
     # This is a part of the mean of theirs, because parts of single numbers close to 0 would mean nothing.
-    whole = statistics.fmean(theirs for _, theirs, _ in pairs) if pairs else 0.0
+    mean = statistics.fmean(theirs for _, theirs, _ in pairs) if pairs else 0.0
     scale = first.unit.scale
     if first.unit.relative:
-        scale = scale / whole if whole else 0.0
+        scale = scale / mean if mean else 0.0
     if pairs and scale:
         bias = scale * statistics.fmean(difference for difference, _, _ in pairs)
         noise = scale * math.sqrt(statistics.fmean(spread * spread for _, _, spread in pairs))
@@ -254,7 +254,7 @@ class Share:
     family: str
     agreed: int
     numbers: int
-    whole: int
+    agreed_rows: int
     rows: int
     after_all: bool = False
 
@@ -274,17 +274,17 @@ def total(parts: Iterable[Share], family: str) -> Share:
         family,
         sum(part.agreed for part in counted),
         sum(part.numbers for part in counted),
-        sum(part.whole for part in counted),
+        sum(part.agreed_rows for part in counted),
         sum(part.rows for part in counted),
     )
 
 
 def _share(findings: Sequence[Finding]) -> Share:
     rows = _grouped(findings, lambda found: found.row).values()
-    whole = sum(all(found.agrees for found in row) for row in rows)
+    agreed_rows = sum(all(found.agrees for found in row) for row in rows)
     agreed = sum(found.agrees for found in findings)
     first = findings[0]
-    return Share(first.kind, first.family, agreed, len(findings), whole, len(rows), first.after_all)
+    return Share(first.kind, first.family, agreed, len(findings), agreed_rows, len(rows), first.after_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +312,8 @@ class Tally:
         return cls(
             passed,
             len(counted) - passed,
-            of_rows.whole,
-            of_rows.rows - of_rows.whole,
+            of_rows.agreed_rows,
+            of_rows.rows - of_rows.agreed_rows,
             tuple(found.agrees for found in findings if found.judged and found.trend),
             sum(not found.judged for found in findings),
             tuple(found.agrees for found in findings if found.after_all),
@@ -382,7 +382,7 @@ def write(path: Path, findings: Sequence[Finding], replications: int) -> None:
     """Write findings as JSON, from which another build can be compared."""
     head = {"version": _core.__version__, "replications": replications}
     lines = ",\n".join(json.dumps(asdict(found), ensure_ascii=False) for found in findings)
-    write_whole(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
+    write_atomically(path, f'{json.dumps(head)[:-1]}, "findings": [\n{lines}\n]}}\n')
 
 
 #: Types that a field may have in JSON, by the first word of its type.

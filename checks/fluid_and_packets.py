@@ -13,7 +13,7 @@ from forebay.comparison.assumptions import BURST, burst_packets
 from forebay.comparison.comparison import FITTED, compare
 from forebay.results.report import Estimate
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 from forebay.views import plots
 from forebay.views.comparison_picture import draw_comparison
@@ -62,16 +62,16 @@ def small() -> Iterator[Sequence[str]]:
         pacing = [f"flows.{group}.pacing=true" for group in long]
         for part in PARTS:
             buffer = f"link.buffer={part}BDP"
-            plain, paced = Scenario.load(file, [buffer]), Scenario.load(file, [buffer, *pacing])
+            unchanged, paced = Scenario.load(file, [buffer]), Scenario.load(file, [buffer, *pacing])
             even = metrics(paced)
-            bursty = plain.run(replications=REPLICATIONS).metrics
+            bursty = unchanged.run(replications=REPLICATIONS).metrics
             used = (bursty, even["packet"], even[FITTED])
-            window = (burst_packets(plain) or 0.0) / BURST
+            window = (burst_packets(unchanged) or 0.0) / BURST
             shown = [f"{100 * each['utilization'].mean:.1f} %" for each in used]
-            yield [f"`{name}`", f"{plain.buffer.packets:.0f}", f"{window:.0f}", *shown]
+            yield [f"`{name}`", f"{unchanged.buffer.packets:.0f}", f"{window:.0f}", *shown]
 
 
-def told(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+def printed(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """The same rows, each printed as it comes."""
     for row in rows:
         print(*row, sep="  ", file=sys.stderr)
@@ -83,8 +83,8 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for name, head, rows in (("followed", FOLLOWED, followed()), ("small", SMALL_HEAD, small())):
         marks = (f"<!-- {name}: begin -->", f"<!-- {name}: end -->")
-        page = between(page, marks, "\n".join([*markdown_table(head, told(rows)), ""]), str(PAGE))
-    write_whole(PAGE, page)
+        page = between(page, marks, "\n".join([*markdown_table(head, printed(rows)), ""]), str(PAGE))
+    write_atomically(PAGE, page)
     found = compare(Scenario.load(SCENARIOS / "elastic-access-link.toml"))
     plots.save(draw_comparison(found), DOCS / "images" / "comparison.png")
 

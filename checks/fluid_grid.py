@@ -15,7 +15,7 @@ from pathlib import Path
 
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "fluid.md"
@@ -121,7 +121,7 @@ def main() -> None:
     page = PAGE.read_text(encoding="utf-8")
     marks = ("<!-- grid: begin -->", "<!-- grid: end -->")
     page = between(page, marks, "\n".join([*markdown_table(HEAD, rows(cells)), ""]), str(PAGE))
-    write_whole(PAGE, page)
+    write_atomically(PAGE, page)
 
 
 if __name__ == "__main__":

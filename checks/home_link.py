@@ -24,9 +24,9 @@ from checks import home_programs
 from forebay.errors import ForebayError
 from forebay.measurement.emulation import stand_in
 from forebay.measurement.programs import Emulation, Side, end
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text import formatting
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def measure(setting: Setting, times: int, seed: int = 1) -> Measured:
     emulation = Emulation(stand_in(scenario, "home", ("upload",) if setting.upload else ()), seed)
     try:
         # The browser has just started at the first load, which is left out.
-        loads, fetches = _asked(emulation, times + 1)
+        loads, fetches = _fetch_times(emulation, times + 1)
     except BaseException:
         emulation.finish()
         raise
@@ -138,7 +138,7 @@ def measure(setting: Setting, times: int, seed: int = 1) -> Measured:
     return Measured(setting.name, tuple(loads[1:]), tuple(fetches), sum(sent), waits[0], waits[1], late)
 
 
-def _asked(emulation: Emulation, loads: int) -> tuple[list[float], list[float]]:
+def _fetch_times(emulation: Emulation, loads: int) -> tuple[list[float], list[float]]:
     """The times of the loads and of one fetch less, in seconds."""
     script = [sys.executable, "-I", home_programs.__file__]
     before = emulation.listening(Side.RECEIVER)
@@ -220,8 +220,8 @@ def draw(measured: Sequence[Measured]) -> Figure:
         axis.barh(place, half, height=0.62, color=color, alpha=0.28, zorder=2)
         spread = [place + 0.4 * ((number % 5) - 2) / 5 for number in range(len(found.loads))]
         axis.plot(found.loads, spread, "o", color=color, markersize=4, zorder=3)
-        said = f"median {formatting.duration(half)}"
-        axis.text(max(found.loads) + 0.06, place, said, va="center", fontsize=9, weight="bold")
+        text = f"median {formatting.duration(half)}"
+        axis.text(max(found.loads) + 0.06, place, text, va="center", fontsize=9, weight="bold")
     axis.set_yticks(range(len(measured)), [found.name.replace(", ", ",\nbuffer of ") for found in reversed(measured)])
     axis.set_xlim(0, 1.2 * max(max(found.loads) for found in measured))
     axis.set_xlabel("seconds from the click until the page is complete")
@@ -257,8 +257,8 @@ def _measured(rounds: int, times: int) -> list[Measured]:
     for number in range(rounds):
         for setting in SETTINGS:
             found[setting.name].append(measure(setting, times, seed=number + 1))
-            said = found[setting.name][-1]
-            print(" | ".join(_row(said)), f"| late {formatting.duration(said.late_s)}", flush=True)
+            last = found[setting.name][-1]
+            print(" | ".join(_row(last)), f"| late {formatting.duration(last.late_s)}", flush=True)
     return [together(each) for each in found.values()]
 
 
@@ -279,14 +279,14 @@ def main() -> None:
             found = _measured(options.rounds, options.times)
         except ForebayError as error:
             sys.exit(f"forebay: {error}")
-        write_whole(figures, json.dumps({"settings": plain(found)}, indent=1) + "\n")
+        write_atomically(figures, json.dumps({"settings": to_jsonable(found)}, indent=1) + "\n")
     from forebay.views.plots import save
 
     measured = read(figures)
     save(draw(measured), options.docs / "images" / "home-link.png")
     page = options.docs / "guides" / "emulate.md"
     text = page.read_text(encoding="utf-8")
-    write_whole(page, between(text, MARKS, "\n".join(table(measured)) + "\n", str(page)))
+    write_atomically(page, between(text, MARKS, "\n".join(table(measured)) + "\n", str(page)))
 
 
 if __name__ == "__main__":

@@ -74,21 +74,21 @@ class Answering(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Serve a page, an image, a file or the times of loads, or take the time of a load."""
-        asked = urlsplit(self.path)
+        requested = urlsplit(self.path)
         kind, content = "application/octet-stream", b""
-        if asked.path == "/":
+        if requested.path == "/":
             assert isinstance(self.server, Server)
             following = self.server.server_port + 1
             following = following if following < PORT + self.loads.expected else 0
             kind, content = "text/html", page(following)
-        elif asked.path == "/loaded":
-            self.loads.add(float(parse_qs(asked.query)["ms"][0]) / 1e3)
-        elif asked.path == "/loads":
+        elif requested.path == "/loaded":
+            self.loads.add(float(parse_qs(requested.query)["ms"][0]) / 1e3)
+        elif requested.path == "/loads":
             content = json.dumps(self.loads.wait()).encode()
-        elif asked.path.endswith(".gif"):
+        elif requested.path.endswith(".gif"):
             kind, content = "image/gif", _PIXEL.ljust(OBJECT_BYTES, b"x")
-        elif asked.path[1:].isdecimal():
-            content = bytes(int(asked.path[1:]))
+        elif requested.path[1:].isdecimal():
+            content = bytes(int(requested.path[1:]))
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))
@@ -124,8 +124,8 @@ def browse(peer: str, out: str) -> None:
         command = [*CHROMIUM, f"--user-data-dir={profile}", f"http://{peer}:{PORT}/"]
         browser = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            with build_opener(ProxyHandler({})).open(f"http://{peer}:{PORT}/loads") as told:
-                seconds = told.read().decode()
+            with build_opener(ProxyHandler({})).open(f"http://{peer}:{PORT}/loads") as response:
+                seconds = response.read().decode()
         finally:
             browser.kill()
             browser.wait()

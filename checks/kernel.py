@@ -53,12 +53,12 @@ class Passed:
     ----------
     sent : float
         Time when it was handed to the kernel, in seconds; never before its due time.
-    left : float or None
+    left_s : float or None
         Time when it was stamped, right after it left, in seconds; None if it did not leave.
     """
 
     sent: float
-    left: float | None
+    left_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def play(lines: Sequence[str], packets: Sequence[tuple[float, int]], until: floa
     )
     if done.returncode:
         raise KernelError(done.stderr.strip().rpartition("\n")[2] or f"{command[0]}: exit code {done.returncode}")
-    told = json.loads(done.stdout)
-    return Played(tuple(Passed(*each) for each in told["packets"]), told["dropped"], told["taken"])
+    data = json.loads(done.stdout)
+    return Played(tuple(Passed(*each) for each in data["packets"]), data["dropped"], data["taken"])
 
 
 # In the namespace.
 
 
-def _said(command: str) -> str:
+def _output_of(command: str) -> str:
     done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise KernelError(f"{command}: {' '.join(done.stderr.split())}")
@@ -185,15 +185,15 @@ def main() -> None:
         with contextlib.suppress(OSError):
             Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
         for command in (*_SET_UP, *task["lines"]):
-            _said(command)
+            _output_of(command)
         with _stamps(len(task["packets"])) as stamps:
             begin, sent = _sent(task["packets"], task["until"])
-        root = next(entry for entry in json.loads(_said("tc -s -j qdisc show dev eth0")) if entry.get("root"))
+        root = next(entry for entry in json.loads(_output_of("tc -s -j qdisc show dev eth0")) if entry.get("root"))
     except (KernelError, OSError) as error:
         sys.exit(f"{error}")
     seconds = [[None if at is None else (at - begin) / 1e9 for at in pair] for pair in zip(sent, stamps, strict=True)]
-    told = {"packets": seconds, "dropped": root["drops"], "taken": root["packets"]}
-    sys.stdout.write(json.dumps(told))
+    values = {"packets": seconds, "dropped": root["drops"], "taken": root["packets"]}
+    sys.stdout.write(json.dumps(values))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran, Refused
+from checks.kernel_runs import ATTEMPTS, KernelRuns, Ran, Refused, RunRequest
 from checks.pages import Marks, renewed, write_pages
 from checks.pairs import CAUSES, SCENARIOS
 from checks.programs import exit_code, is_chosen
@@ -27,7 +27,7 @@ from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.text import formatting
 
-__all__ = ["MARKS", "METRICS", "Pair", "beside", "main", "metric_pair", "table"]
+__all__ = ["MARKS", "METRICS", "Pair", "main", "metric_pair", "metric_pairs", "table"]
 
 #: Marks around the table in docs/background/validation/linux.md.
 MARKS: Marks = ("<!-- kernel and packets: begin -->", "<!-- kernel and packets: end -->")
@@ -86,7 +86,7 @@ def packet_tables(tables: Mapping[str, Any], kernel: Sequence[Report]) -> dict[s
     return {**tables, "flows": groups}
 
 
-def beside(
+def metric_pairs(
     tables: Mapping[str, Any], kernel: Sequence[Report], replications: int = REPLICATIONS, jobs: int | None = None
 ) -> dict[str, Pair]:
     """The metrics that both engines report of a scenario."""
@@ -184,16 +184,18 @@ def _compare(options: argparse.Namespace) -> int:
     if not chosen:
         raise InputError(f"ONLY: found `{options.only}`; allowed: parts of {'; '.join(SCENARIOS)}")
     runs = KernelRuns(options.folder, options.at_once)
-    asked = {name: [Asked(name, tables, number) for number in range(options.runs)] for name, tables in chosen.items()}
-    wanted = [each for of in asked.values() for each in of]
-    print(f"kernel: {runs.cost(wanted)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
-    runs.fetch(wanted, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))
+    requested = {
+        name: [RunRequest(name, tables, number) for number in range(options.runs)] for name, tables in chosen.items()
+    }
+    required = [each for of in requested.values() for each in of]
+    print(f"kernel: {runs.cost(required)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
+    runs.fetch(required, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))
     found: dict[str, Mapping[str, Pair] | Refused] = {}
     for name, tables in chosen.items():
-        outcomes = [runs.of(each) for each in asked[name]]
+        outcomes = [runs.of(each) for each in requested[name]]
         reports = [each.report for each in outcomes if isinstance(each, Ran)]
         refused = [each for each in outcomes if isinstance(each, Refused)]
-        found[name] = beside(tables, reports, jobs=options.jobs) if reports else refused[0]
+        found[name] = metric_pairs(tables, reports, jobs=options.jobs) if reports else refused[0]
     text = table(found)
     print(text)
     if options.write is not None:

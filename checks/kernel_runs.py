@@ -26,9 +26,9 @@ from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.storage import journal
 from forebay.storage.build import fingerprint
-from forebay.storage.locks import alone_in
+from forebay.storage.locks import exclusive_in
 
-__all__ = ["ATTEMPTS", "Asked", "KernelRuns", "Ran", "Refused", "asked_s", "attempt", "lasting", "missing"]
+__all__ = ["ATTEMPTS", "KernelRuns", "Ran", "Refused", "RunRequest", "attempt", "duration_s", "lasting", "missing"]
 
 #: Largest number of attempts of a run; the matrix of linux.jsonl also repeated a run twice.
 ATTEMPTS = 3
@@ -41,7 +41,7 @@ FILE = "runs.journal"
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunRequest:
     """A requested run.
 
     Attributes
@@ -90,16 +90,16 @@ def lasting(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
-def asked_s(asked: Asked) -> float:
+def duration_s(requested: RunRequest) -> float:
     """The duration of a run by its scenario, warm-up included, in seconds."""
-    return sum(Scenario.of(asked.tables).core.duration_s)
+    return sum(Scenario.of(requested.tables).core.duration_s)
 
 
 @dataclass
 class _Attempt:
     """A process that makes a run."""
 
-    asked: Asked
+    request: RunRequest
     number: int
     process: subprocess.Popen[bytes]
     folder: tempfile.TemporaryDirectory[str]
@@ -123,8 +123,8 @@ class KernelRuns:
 
     folder: Path
     at_once: int = 1
-    begin: Callable[[Asked, Path], subprocess.Popen[bytes]] = field(default_factory=lambda: _begin)
-    _found: dict[str, Ran | Refused] = field(default_factory=dict)
+    begin: Callable[[RunRequest, Path], subprocess.Popen[bytes]] = field(default_factory=lambda: _begin)
+    _results: dict[str, Ran | Refused] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.at_once <= MOST_AT_ONCE:
@@ -135,29 +135,29 @@ class KernelRuns:
             # A refused run is tried again, because the machine may be calmer now.
             if isinstance(entry, dict) and isinstance(entry.get("report"), dict):
                 report = Report.of(entry["report"])
-                self._found[entry["key"]] = Ran(report, int(entry["attempt"]), float(entry["load"]))
+                self._results[entry["key"]] = Ran(report, int(entry["attempt"]), float(entry["load"]))
 
-    def of(self, asked: Asked) -> Ran | Refused:
+    def of(self, requested: RunRequest) -> Ran | Refused:
         """The result of a run after `fetch`."""
-        return self._found[asked.key]
+        return self._results[requested.key]
 
-    def left(self, wanted: Iterable[Asked]) -> list[Asked]:
+    def remaining(self, runs: Iterable[RunRequest]) -> list[RunRequest]:
         """The runs that are still to be made, each once."""
-        return list({asked.key: asked for asked in wanted if asked.key not in self._found}.values())
+        return list({wanted_run.key: wanted_run for wanted_run in runs if wanted_run.key not in self._results}.values())
 
-    def cost(self, wanted: Sequence[Asked]) -> str:
+    def cost(self, required: Sequence[RunRequest]) -> str:
         """One line about the duration of the runs that are still to be made."""
-        left = self.left(wanted)
-        known = len({asked.key for asked in wanted}) - len(left)
-        kept = f"; {known} are kept from before in {self.folder}" if known else ""
+        left = self.remaining(required)
+        known = len({each_run.key for each_run in required}) - len(left)
+        reused = f"; {known} are kept from before in {self.folder}" if known else ""
         if not left:
-            return f"nothing to run{kept}"
-        alone = sum(map(asked_s, left))
+            return f"nothing to run{reused}"
+        alone = sum(map(duration_s, left))
         pace = f", two at a time: {lasting(alone / 2)}" if self.at_once > 1 else ""
         runs = "1 run" if len(left) == 1 else f"{len(left)} runs"
-        return f"{runs} in real time, {lasting(alone)} in all{pace}{kept}"
+        return f"{runs} in real time, {lasting(alone)} in all{pace}{reused}"
 
-    def fetch(self, wanted: Sequence[Asked], say: Callable[[str], None]) -> None:
+    def fetch(self, runs: Sequence[RunRequest], say: Callable[[str], None]) -> None:
         """Make the runs that are not known yet, up to `at_once` at a time, and store each.
 
         Raises
@@ -165,60 +165,60 @@ class KernelRuns:
         UnavailableError
             If this machine cannot run any.
         """
-        left = self.left(wanted)
+        left = self.remaining(runs)
         if not left:
             return
-        with alone_in(self.folder, "runs of the kernel engine"):
-            self._work([(asked, 1) for asked in left], say)
+        with exclusive_in(self.folder, "runs of the kernel engine"):
+            self._work([(each_run, 1) for each_run in left], say)
 
-    def _work(self, queue: list[tuple[Asked, int]], say: Callable[[str], None]) -> None:
+    def _work(self, queue: list[tuple[RunRequest, int]], say: Callable[[str], None]) -> None:
         working: list[_Attempt] = []
-        total, remaining = len(queue), sum(asked_s(asked) for asked, _ in queue)
+        total, remaining = len(queue), sum(duration_s(wanted_run) for wanted_run, _ in queue)
         done = 0
         try:
             while queue or working:
                 while queue and len(working) < self.at_once:
-                    asked, number = queue.pop(0)
-                    working.append(self._started(asked, number))
+                    wanted_run, number = queue.pop(0)
+                    working.append(self._started(wanted_run, number))
                 time.sleep(LOOK_S)
                 for each in [each for each in working if _over(each)]:
                     working.remove(each)
-                    again = self._ended(each, say)
-                    if again:
-                        queue.append((each.asked, each.number + 1))
+                    retry = self._ended(each, say)
+                    if retry:
+                        queue.append((each.request, each.number + 1))
                         continue
                     done += 1
-                    remaining -= asked_s(each.asked)
+                    remaining -= duration_s(each.request)
                     left = lasting(max(remaining, 0.0) / self.at_once)
-                    say(f"{done} of {total}: {each.asked.label}; {left} left")
+                    say(f"{done} of {total}: {each.request.label}; {left} left")
         finally:
             for each in working:
                 _stop(each)
 
-    def _started(self, asked: Asked, number: int) -> _Attempt:
+    def _started(self, run: RunRequest, number: int) -> _Attempt:
         folder = tempfile.TemporaryDirectory(prefix="forebay-run-")
         load = os.getloadavg()[0]
-        deadline = time.monotonic() + 1.1 * asked_s(asked) + PATIENCE_S
-        return _Attempt(asked, number, self.begin(asked, Path(folder.name)), folder, load, deadline)
+        deadline = time.monotonic() + 1.1 * duration_s(run) + PATIENCE_S
+        return _Attempt(run, number, self.begin(run, Path(folder.name)), folder, load, deadline)
 
     def _ended(self, attempt: _Attempt, say: Callable[[str], None]) -> bool:
         """Store the result of an attempt; return whether it is to be repeated."""
-        told = _told(attempt)
-        entry = {"key": attempt.asked.key, "label": attempt.asked.label, "attempt": attempt.number} | told
+        result = _result_of(attempt)
+        entry = {"key": attempt.request.key, "label": attempt.request.label, "attempt": attempt.number} | result
         entry["load"] = attempt.load
-        if told.get("error") == "unavailable":
-            raise UnavailableError(told["why"])
+        if result.get("error") == "unavailable":
+            raise UnavailableError(result["why"])
         with (self.folder / FILE).open("ab") as file:
             file.write(journal.line(entry))
             file.flush()
             os.fsync(file.fileno())
-        if "report" in told:
-            self._found[attempt.asked.key] = Ran(Report.of(told["report"]), attempt.number, attempt.load)
+        if "report" in result:
+            self._results[attempt.request.key] = Ran(Report.of(result["report"]), attempt.number, attempt.load)
             return False
-        say(f"{attempt.asked.label}: attempt {attempt.number}: {told['why']}")
-        if told["error"] == "untrusted" and attempt.number < ATTEMPTS:
+        say(f"{attempt.request.label}: attempt {attempt.number}: {result['why']}")
+        if result["error"] == "untrusted" and attempt.number < ATTEMPTS:
             return True
-        self._found[attempt.asked.key] = Refused(told["why"], attempt.number)
+        self._results[attempt.request.key] = Refused(result["why"], attempt.number)
         return False
 
 
@@ -229,8 +229,8 @@ def missing() -> str | None:
         "flows": [{"name": "one", "rtt": "10ms", "workload": "persistent", "stack": "linux"}],
         "run": {"warmup": "0s", "measure": "10ms"},
     }
-    told = attempt(Asked("a look at the machine", tables))
-    return told["why"] if told.get("error") == "unavailable" else None
+    result = attempt(RunRequest("a look at the machine", tables))
+    return result["why"] if result.get("error") == "unavailable" else None
 
 
 # Processes ---------------------------------------------------------------------------------------------------------
@@ -238,19 +238,19 @@ def missing() -> str | None:
 _WANTED, _TOLD = "wanted.json", "told.json"
 
 
-def _begin(asked: Asked, folder: Path) -> subprocess.Popen[bytes]:
+def _begin(requested: RunRequest, folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that makes the run and writes its result into the folder."""
-    wanted = {"tables": dict(asked.tables), "number": asked.number}
-    (folder / _WANTED).write_text(json.dumps(wanted), encoding="utf-8")
+    data = {"tables": dict(requested.tables), "number": requested.number}
+    (folder / _WANTED).write_text(json.dumps(data), encoding="utf-8")
     command = [sys.executable, "-P", __file__, str(folder)]  # without the folder of this file on its path
-    with (folder / "said").open("wb") as said:
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with (folder / "said").open("wb") as output:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
 
 
-def attempt(asked: Asked) -> Mapping[str, Any]:
+def attempt(requested: RunRequest) -> Mapping[str, Any]:
     """Run it once here: its report in plain form, or the kind of error and why."""
     try:
-        (report,) = run_jobs([_core.Job(Scenario.of(asked.tables).core, "kernel", 1, asked.number)], 1)
+        (report,) = run_jobs([_core.Job(Scenario.of(requested.tables).core, "kernel", 1, requested.number)], 1)
     except UntrustedError as error:
         return {"error": "untrusted", "why": str(error)}
     except UnavailableError as error:
@@ -276,19 +276,21 @@ def _stop(each: _Attempt) -> None:
     each.folder.cleanup()
 
 
-def _told(each: _Attempt) -> dict[str, Any]:
+def _result_of(each: _Attempt) -> dict[str, Any]:
     """The result of a process that is over; one that died or did not end in time counts as a refusal."""
     path = Path(each.folder.name)
-    said = path / "said"
+    output = path / "said"
     try:
         if each.process.poll() is None:
             return {"error": "untrusted", "why": "it did not end in time"}
         try:
-            told = json.loads((path / _TOLD).read_text(encoding="utf-8"))
-            return dict(told)
+            data = json.loads((path / _TOLD).read_text(encoding="utf-8"))
+            return dict(data)
         except (OSError, ValueError):
             last = (
-                said.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2] if said.exists() else ""
+                output.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
+                if output.exists()
+                else ""
             )
             return {"error": "refused", "why": last or f"its process ended with {each.process.returncode}"}
     finally:
@@ -299,11 +301,11 @@ def main(arguments: Sequence[str]) -> int:
     """Make the run that a folder describes, and write its result there."""
     (named,) = arguments
     folder = Path(named)
-    wanted = json.loads((folder / _WANTED).read_text(encoding="utf-8"))
-    told = attempt(Asked("", wanted["tables"], wanted["number"]))
-    whole = folder / f"{_TOLD}.unfinished"
-    whole.write_text(json.dumps(told), encoding="utf-8")
-    whole.replace(folder / _TOLD)
+    data = json.loads((folder / _WANTED).read_text(encoding="utf-8"))
+    result = attempt(RunRequest("", data["tables"], data["number"]))
+    unfinished = folder / f"{_TOLD}.unfinished"
+    unfinished.write_text(json.dumps(result), encoding="utf-8")
+    unfinished.replace(folder / _TOLD)
     return 0
 
 

@@ -120,13 +120,13 @@ def _stand_at_the_beginning(page: Page) -> None:
 def _look(page: Page, minutes: float) -> Sample:
     browser = page.browser
     browser.execute_cdp_cmd("Performance.enable", {})
-    told = {each["name"]: each["value"] for each in browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
+    values = {each["name"]: each["value"] for each in browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
     alive, started = page.evaluate("[probe.workers.length, probe.started]")
     return Sample(
         minutes,
-        told["JSHeapUsedSize"] / 1e6,
-        int(told["Nodes"]),
-        int(told["JSEventListeners"]),
+        values["JSHeapUsedSize"] / 1e6,
+        int(values["Nodes"]),
+        int(values["JSEventListeners"]),
         int(alive),
         int(started),
         _process_mb(page),

@@ -19,18 +19,18 @@ from statistics import median
 from typing import Literal, get_args
 
 from checks.lab_page import Page, opened
-from checks.pages import asked, print_or_write
+from checks.pages import print_or_write, selected
 from forebay import _core
 from forebay.errors import ForebayError, UnsupportedError
 
 __all__ = [
-    "BESIDES",
     "CASES",
+    "LOADS",
     "MARKS",
     "Beginning",
-    "Beside",
     "Case",
     "Frames",
+    "Load",
     "Speed",
     "beginning",
     "changed",
@@ -71,8 +71,8 @@ MISSED_MS = 25.0
 
 
 #: Other work of the machine while a run is played.
-Beside = Literal["nothing", "the trade-off"]
-BESIDES: tuple[Beside, ...] = get_args(Beside)
+Load = Literal["nothing", "the trade-off"]
+LOADS: tuple[Load, ...] = get_args(Load)
 
 #: Script that runs a scenario to its end in a worker of the page's own source, as experiments and the trade-off do. It
 #: uses the same worker each time. The answer is the duration in milliseconds, or the reason of a refusal.
@@ -102,7 +102,7 @@ class Frames:
     """The frames of the page's thread while a run continued in the background."""
 
     name: str
-    beside: Beside
+    load: Load
     per_second: float
     #: Share of frames after which at least one was missed.
     missed: float
@@ -142,7 +142,7 @@ class Speed:
         return median(native / played for native, played in zip(self.native_s, self.played_s, strict=True))
 
 
-def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
+def frames(page: Page, case: Case, load: Load, seconds: float) -> Frames:
     """Count frames while a scenario is simulated at full speed."""
     page.open(case.name, changed(case))
     page.evaluate(AGAIN)
@@ -150,7 +150,7 @@ def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
     page.press("Play")
     # The trade-off begins a moment after the page.
     time.sleep(2.0)
-    if beside == "nothing":
+    if load == "nothing":
         page.evaluate("probe.calm()")
         time.sleep(0.5)
     if refusal := page.evaluate("document.querySelector('.banner')?.textContent ?? ''"):
@@ -165,7 +165,7 @@ def frames(page: Page, case: Case, beside: Beside, seconds: float) -> Frames:
     between = [after - before for before, after in pairwise(moments)]
     return Frames(
         case.name,
-        beside,
+        load,
         1000.0 * len(moments) / elapsed,
         sum(each > MISSED_MS for each in between) / max(1, len(between)),
         max(between, default=0.0),
@@ -188,12 +188,12 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
     page.open(case.name, text)
     page.evaluate("probe.calm()")
     # The first run compiles the engines.
-    _whole(page, text)
+    _run_s(page, text)
     page.choose("Speed", "fast")
     in_browser, played, native = [], [], []
     packets = 0
     for _ in range(rounds):
-        in_browser.append(_whole(page, text))
+        in_browser.append(_run_s(page, text))
         page.press("From the beginning")
         page.press("Play")
         page.until("probe.workers[0].endedAt !== null")
@@ -203,7 +203,7 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
     return Speed(case.name, packets, tuple(in_browser), tuple(played), tuple(native))
 
 
-def _whole(page: Page, text: str) -> float:
+def _run_s(page: Page, text: str) -> float:
     """Elapsed seconds of a run in a worker of the page."""
     answer = page.browser.execute_async_script(WHOLE, text)
     if isinstance(answer, str):
@@ -247,7 +247,7 @@ def tables(begun: Sequence[Beginning], counted: Sequence[Frames], speeds: Sequen
         "|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {each.name} | {each.beside} | {each.per_second:.1f} | {100 * each.missed:.1f} % | {each.longest_ms:.0f} ms "
+        f"| {each.name} | {each.load} | {each.per_second:.1f} | {100 * each.missed:.1f} % | {each.longest_ms:.0f} ms "
         f"| {f'{each.longest_task_ms:.0f} ms' if each.longest_task_ms else 'below 50 ms'} "
         f"| {each.million_packets_per_s:.2f} |"
         for each in counted
@@ -274,12 +274,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="names of scenarios, or parts of them, with commas between")
     parser.add_argument("--write", type=Path, help="the page of the manual")
     options = parser.parse_args()
-    names = asked([case.name for case in CASES], options.only)
+    names = selected([case.name for case in CASES], options.only)
     cases = [case for case in CASES if case.name in names]
     try:
         with opened() as page:
             begun = [beginning(page) for _ in range(options.rounds)]
-            counted = [frames(page, case, beside, options.seconds) for case in cases for beside in BESIDES]
+            counted = [frames(page, case, load, options.seconds) for case in cases for load in LOADS]
             speeds = [speed(page, case, options.rounds) for case in cases]
     except ForebayError as error:
         sys.exit(f"forebay: {error}")

@@ -21,10 +21,10 @@ from forebay.errors import InputError
 from forebay.inputs.goals import parts_of_key
 from forebay.results.metric import find
 from forebay.results.report import BufferSize
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.search.answer import Recommendation
 from forebay.search.rule_verdict import Miss
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text import formatting
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
@@ -136,8 +136,8 @@ def _figures(found: Mapping[str, Any]) -> Figures:
 
 def write_figures(path: Path, figures: Mapping[str, Figures]) -> None:
     """Write the figures, the cheapest scenario first."""
-    text = json.dumps(plain(sorted(figures.values(), key=_cost)), indent=1, ensure_ascii=False)
-    write_whole(path, text + "\n")
+    text = json.dumps(to_jsonable(sorted(figures.values(), key=_cost)), indent=1, ensure_ascii=False)
+    write_atomically(path, text + "\n")
 
 
 def _cost(figures: Figures) -> tuple[float, str]:
@@ -260,13 +260,13 @@ def _renew(options: argparse.Namespace) -> None:
     path = options.docs / "data" / "recommended.json"
     known = read_figures(path)
     renewed(options.docs, known, files)  # A page without its marks is found out before hours of simulation.
-    asked = [name.strip() for name in options.only.split(",") if name.strip()]
-    unknown = [name for name in asked if name not in files]
+    requested = [name.strip() for name in options.only.split(",") if name.strip()]
+    unknown = [name for name in requested if name not in files]
     if unknown:
         raise InputError(f"ONLY: found `{','.join(unknown)}`; allowed: {', '.join(files)}")
     unfinished = options.docs / "data" / "recommended.json.unfinished"
     done = read_figures(unfinished)
-    for name in [] if options.tables else _order(asked or files, known, quick=options.quick):
+    for name in [] if options.tables else _order(requested or files, known, quick=options.quick):
         if name not in done or done[name].sha256 != _sha256(files[name]):
             print(f"manual: {name} ...", file=sys.stderr, flush=True)
             done[name] = measure(files[name], options.jobs)
@@ -275,7 +275,7 @@ def _renew(options: argparse.Namespace) -> None:
     figures = {name: each for name, each in (known | done).items() if name in files}
     write_figures(path, figures)
     for page, text in renewed(options.docs, figures, files).items():
-        write_whole(page, text)
+        write_atomically(page, text)
     unfinished.unlink(missing_ok=True)
 
 

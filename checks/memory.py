@@ -59,8 +59,8 @@ class Measured:
 
 def measure(path: str) -> Measured:
     """Run one replication of a scenario file in a fresh process."""
-    told = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
-    estimate, peak = json.loads(told.stdout)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, path], capture_output=True, text=True, check=True)
+    estimate, peak = json.loads(done.stdout)
     return Measured(estimate, peak)
 
 

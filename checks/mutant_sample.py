@@ -22,14 +22,14 @@ def reduce_session(session: Path, count: int | None, seed: int) -> int:
     with closing(sqlite3.connect(session)) as database, database:
         order = "ORDER BY module_path, operator_name, occurrence"
         pending = f"SELECT job_id FROM mutation_specs WHERE job_id NOT IN (SELECT job_id FROM work_results) {order}"
-        kept = [job for (job,) in database.execute(pending)]
-        if count is not None and count < len(kept):
-            kept = random.Random(seed).sample(kept, count)
+        jobs = [job for (job,) in database.execute(pending)]
+        if count is not None and count < len(jobs):
+            jobs = random.Random(seed).sample(jobs, count)
         database.execute("CREATE TEMPORARY TABLE kept (job_id)")
-        database.executemany("INSERT INTO kept VALUES (?)", [(job,) for job in kept])
+        database.executemany("INSERT INTO kept VALUES (?)", [(job,) for job in jobs])
         for table in ("work_results", "mutation_specs", "work_items"):
             database.execute(f"DELETE FROM {table} WHERE job_id NOT IN (SELECT job_id FROM kept)")
-    return len(kept)
+    return len(jobs)
 
 
 if __name__ == "__main__":

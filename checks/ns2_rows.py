@@ -161,10 +161,10 @@ def _controllers(parts: Sequence[str]) -> list[str]:
     """Controllers in the order of their flows, from texts such as "4 sack"."""
     found = []
     for part in parts:
-        told = re.fullmatch(r"(\d+) ([\w:]+)", part)
-        if told is None:
+        match = re.fullmatch(r"(\d+) ([\w:]+)", part)
+        if match is None:
             raise InputError(f"cc: found `{part}`; allowed: a number and a controller, as in 4 sack")
-        found += [told[2]] * int(told[1])
+        found += [match[2]] * int(match[1])
     return found
 
 
@@ -178,12 +178,12 @@ def _joined(values: Sequence[float]) -> str:
 
 def row_of(run: Run, printed: str, version: str) -> dict[str, Any]:
     """The row of a run from what row.tcl printed."""
-    told = dict(line.split(" ", 1) for line in printed.splitlines() if " " in line)
+    stated = dict(line.split(" ", 1) for line in printed.splitlines() if " " in line)
     result: dict[str, Any] = {}
     for name, field in RESULTS.items():
-        if name not in told:
+        if name not in stated:
             continue
-        values = [float(value) for value in told[name].split()]
+        values = [float(value) for value in stated[name].split()]
         if field == "utilization":
             result[field] = round(values[0], 6)
         elif field == "loss_rate":
@@ -193,9 +193,9 @@ def row_of(run: Run, printed: str, version: str) -> dict[str, Any]:
         else:
             counts = [int(value) for value in values]
             result[field] = counts if field.startswith("flow_") else counts[0]
-    if "ack_" in told:
+    if "ack_" in stated:
         bits = 8.0 * run.given["wire_bytes"] / (run.given["duration_s"] - run.given["warmup_s"])
-        result["flow_goodput_bps"] = [round(float(value) * bits) for value in told["ack_"].split()]
+        result["flow_goodput_bps"] = [round(float(value) * bits) for value in stated["ack_"].split()]
     if run.given.get("model") in {"open", "closed"}:
         result["mean_flow_pkts"] = 85.69
     return {
@@ -216,16 +216,16 @@ def _run(program: str, run: Run) -> str:
     except subprocess.TimeoutExpired:
         raise UnavailableError(f"{run.experiment} seed={run.given['seed']}: ns took more than {LONGEST_S} s") from None
     if done.returncode or "utilization" not in done.stdout or "ollision" in done.stderr:
-        told = (done.stderr or done.stdout).strip()
-        raise UnavailableError(f"{run.experiment} seed={run.given['seed']}: ns failed: {told}")
+        text = (done.stderr or done.stdout).strip()
+        raise UnavailableError(f"{run.experiment} seed={run.given['seed']}: ns failed: {text}")
     return done.stdout
 
 
 def _version() -> str:
     """The version of Debian's package."""
-    asked = ["dpkg-query", "--show", "--showformat=${Version}", "ns2"]
+    requested = ["dpkg-query", "--show", "--showformat=${Version}", "ns2"]
     try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(requested, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -255,10 +255,10 @@ def _write(options: argparse.Namespace) -> int:
     with ThreadPoolExecutor(max(1, options.at_once)) as pool:
         for run, printed in zip(runs, pool.map(lambda each: _run(program, each), runs), strict=True):
             rows.append(row_of(run, printed, version))
-            told = rows[-1]["result"]
+            result = rows[-1]["result"]
             print(
-                f"{run.experiment} seed={run.given['seed']}: utilization {told['utilization']}, "
-                f"loss {told['loss_rate']}, queue {told['mean_queue_pkts']}",
+                f"{run.experiment} seed={run.given['seed']}: utilization {result['utilization']}, "
+                f"loss {result['loss_rate']}, queue {result['mean_queue_pkts']}",
                 flush=True,
             )
     write_rows(target, rows)

@@ -22,7 +22,7 @@ import polars as pl
 from checks.observed_cases import CASES, Case
 from checks.observed_draws import DEVELOPED_ON, JUDGED_ON, drawn
 from checks.observed_places import LINKS, places_table, seen_at_all_places
-from checks.pages import asked, print_or_write
+from checks.pages import print_or_write, selected
 from forebay import _core
 from forebay.errors import ForebayError
 from forebay.measurement.traces import write_traces
@@ -35,7 +35,7 @@ from forebay.results.report import BufferSize
 from forebay.scenario import Scenario, run_jobs
 from forebay.text import formatting
 
-__all__ = ["MARKS", "PROMISES", "Judged", "Judgment", "Taken", "judge", "main", "tables"]
+__all__ = ["MARKS", "PROMISES", "JudgedCase", "Judgment", "Taken", "judge", "main", "tables"]
 
 #: Marks around the tables in docs/background/validation/captures.md.
 MARKS = ("<!-- observed: begin -->", "<!-- observed: end -->")
@@ -68,19 +68,19 @@ class Judgment:
     `found` is None if the observation reports it as unknown.
     """
 
-    what: str
+    quantity: str
     truth: float
     found: Estimate | None
 
     @property
-    def is_kept(self) -> bool:
+    def holds(self) -> bool:
         """Whether the estimate is right: an unknown number claims nothing, and an upper bound claims only to be one."""
         if self.found is None:
             return True
         off = abs(self.found.value - self.truth)
-        slack = 1.0 if self.what == "limited flows" else 0.0
+        slack = 1.0 if self.quantity == "limited flows" else 0.0
         above = self.found.is_most and self.found.value >= self.truth
-        return above or off <= max(PROMISES[self.what] * abs(self.truth), slack)
+        return above or off <= max(PROMISES[self.quantity] * abs(self.truth), slack)
 
     @property
     def is_covered(self) -> bool | None:
@@ -115,14 +115,14 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCase:
     """All judgments of a case, and the family that the observation found for each limited flow."""
 
     judgments: Sequence[Judgment]
     controllers: Sequence[Taken]
 
 
-def judge(case: Case, folder: Path) -> Judged:
+def judge(case: Case, folder: Path) -> JudgedCase:
     """Run a case, write its capture into `folder`, observe it and compare."""
     scenario = Scenario.of(case.tables)
     [report] = run_jobs([_core.Job(scenario.core, "packet", 7, 0, traces=True)])
@@ -130,7 +130,7 @@ def judge(case: Case, folder: Path) -> Judged:
     observed = observe_captures([folder / "packets.pcapng"])
     packets = pl.read_parquet(folder / "packets.parquet")
     flows = _flows(case, packets)
-    return Judged(
+    return JudgedCase(
         [
             *_of_link(case, report.buffer, packets, observed),
             *_of_flows(case, flows, observed),
@@ -235,7 +235,7 @@ def _known(found: Estimate | Unknown) -> Estimate | None:
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
-def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
+def tables(judged: Mapping[str, Mapping[str, JudgedCase]]) -> str:
     """Tables of sets of cases: estimates that are right, controllers and their probabilities, and deviations."""
     lines: list[str] = []
     for title, cases in judged.items():
@@ -246,28 +246,28 @@ def tables(judged: Mapping[str, Mapping[str, Judged]]) -> str:
     return "\n".join(lines)
 
 
-def _promises(judged: Mapping[str, Judged]) -> list[str]:
+def _promises(judged: Mapping[str, JudgedCase]) -> list[str]:
     head = ("number", "tolerance", "numbers", "within tolerance", "unknown", "90 % interval covers")
     rows = []
     for what, most in PROMISES.items():
-        of_it = [each for case in judged.values() for each in case.judgments if each.what == what]
-        told = [each for each in of_it if each.found is not None]
-        kept = sum(each.is_kept for each in told)
-        covered = [bool(each.is_covered) for each in told]
+        of_it = [each for case in judged.values() for each in case.judgments if each.quantity == what]
+        known = [each for each in of_it if each.found is not None]
+        right = sum(each.holds for each in known)
+        covered = [bool(each.is_covered) for each in known]
         rows.append(
             (
                 what,
                 f"{most:.0%}" + (" or 1" if what == "limited flows" else ""),
                 str(len(of_it)),
-                f"{kept} of {len(told)}",
-                str(len(of_it) - len(told)),
-                f"{np.mean(covered):.0%}" if told and what != "size quantile" else "–",
+                f"{right} of {len(known)}",
+                str(len(of_it) - len(known)),
+                f"{np.mean(covered):.0%}" if known and what != "size quantile" else "–",
             )
         )
     return formatting.markdown_table(head, rows)
 
 
-def _confusion(judged: Mapping[str, Judged]) -> list[str]:
+def _confusion(judged: Mapping[str, JudgedCase]) -> list[str]:
     taken = [each for case in judged.values() for each in case.controllers]
     columns = (*FACTORS, UNKNOWN)
     rows = []
@@ -277,7 +277,7 @@ def _confusion(judged: Mapping[str, Judged]) -> list[str]:
     return formatting.markdown_table(("flows of \\ identified as", *columns), rows)
 
 
-def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
+def _reliability(judged: Mapping[str, Mapping[str, JudgedCase]]) -> list[str]:
     """The share of flows that belong to their likeliest family, by the stated probability of that family.
 
     Flows of one case err together. Beside the share of flows is therefore that of cases, each of which counts once.
@@ -317,18 +317,18 @@ def _reliability(judged: Mapping[str, Mapping[str, Judged]]) -> list[str]:
     return formatting.markdown_table(tuple(head), [*rows, *(tuple(score) for score in scores)])
 
 
-def _off(judged: Mapping[str, Judged]) -> list[str]:
+def _off(judged: Mapping[str, JudgedCase]) -> list[str]:
     """The number of deviations for each case and number, and the farthest of them."""
     rows = []
     for name, case in judged.items():
         for what in PROMISES:
-            told = [each for each in case.judgments if each.what == what and each.found is not None]
-            off = [(abs(each.found.value / each.truth - 1.0), each) for each in told if each.found and not each.is_kept]
+            known = [each for each in case.judgments if each.quantity == what and each.found is not None]
+            off = [(abs(each.found.value / each.truth - 1.0), each) for each in known if each.found and not each.holds]
             if not off:
                 continue
             _, worst = max(off, key=lambda pair: pair[0])
             assert worst.found is not None
-            count = f"{len(off)} of {len(told)}"
+            count = f"{len(off)} of {len(known)}"
             rows.append((name, what, count, f"{worst.truth:.4g}", f"{worst.found.value:.4g}"))
     if not rows:
         return ["No number that is told is off."]
@@ -345,7 +345,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if not options.places and (code := _judge_cases(options)):
         return code
-    places = list(seen_at_all_places(asked(LINKS, options.only)))
+    places = list(seen_at_all_places(selected(LINKS, options.only)))
     if places:
         print_or_write(places_table(places), options.write, PLACES_MARKS)
     return 0 if all(each.is_right for each in places) else 1
@@ -358,9 +358,9 @@ def _judge_cases(options: argparse.Namespace) -> int:
         "tuning set": drawn(options.drawn, DEVELOPED_ON),
         "test set": drawn(options.drawn, JUDGED_ON),
     }
-    judged: dict[str, dict[str, Judged]] = {}
+    judged: dict[str, dict[str, JudgedCase]] = {}
     for title, cases in sets.items():
-        chosen = {name: cases[name] for name in asked(cases, options.only)}
+        chosen = {name: cases[name] for name in selected(cases, options.only)}
         judged[title] = {}
         for number, (name, case) in enumerate(chosen.items(), 1):
             print(f"observed: {title}: {number} of {len(chosen)}: {name}", file=sys.stderr, flush=True)

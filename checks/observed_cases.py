@@ -192,7 +192,7 @@ def _elsewhere() -> dict[str, Case]:
     return found
 
 
-def _others() -> dict[str, Case]:
+def _packets_and_stacks() -> dict[str, Case]:
     """Packet sizes, stacks and acknowledgments."""
     found = {}
     small = [_flows("cubic", 6, "30ms", packet="600B")]
@@ -224,5 +224,5 @@ CASES: Mapping[str, Case] = {
     **_before(),
     **_transfers(),
     **_elsewhere(),
-    **_others(),
+    **_packets_and_stacks(),
 }

@@ -76,8 +76,8 @@ def _case(draws: np.random.Generator, seed: int) -> tuple[str, Case]:
             "from": f"{warmup:.4g}s",
         },
     }
-    told = " + ".join(f"{group['count']} {group['cca']}" for group in groups if "count" in group)
-    name = f"{told}, {rate / 1e6:.3g} Mb/s, {1e3 * rtt:.3g} ms, {buffer:.2g} BDP, {queue}, {place}"
+    text = " + ".join(f"{group['count']} {group['cca']}" for group in groups if "count" in group)
+    name = f"{text}, {rate / 1e6:.3g} Mb/s, {1e3 * rtt:.3g} ms, {buffer:.2g} BDP, {queue}, {place}"
     whole = all(group["workload"] == "persistent" for group in groups)
     return name, Case(tables, flows if whole else None, buffer=place == "both" and queue == "droptail")
 

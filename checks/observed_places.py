@@ -204,7 +204,7 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, inte
         if kind == _INTERFACE:
             (link_type,) = struct.unpack_from("<H", data, at + 8)
         if kind == _PACKET:
-            number, high, low, kept, size = struct.unpack_from("<IIIII", data, at + 8)
+            number, high, low, captured, size = struct.unpack_from("<IIIII", data, at + 8)
             if interface is not None and number != interface:
                 at += length
                 continue
@@ -213,7 +213,9 @@ def restamped(source: Path, to: Path, handed_over_ns: int = HANDED_OVER_NS, inte
                 time = max(-(-time // handed_over_ns) * handed_over_ns, last + STAMPED_NS)
             last = time
             seconds, rest = divmod(time, 1_000_000_000)
-            records.append(struct.pack("<IIII", seconds, rest // unit, kept, size) + data[at + 28 : at + 28 + kept])
+            records.append(
+                struct.pack("<IIII", seconds, rest // unit, captured, size) + data[at + 28 : at + 28 + captured]
+            )
         at += length
     head = struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 262_144, link_type)
     to.write_bytes(head + b"".join(records))
@@ -252,8 +254,8 @@ def places_off(found: Sequence[Seen]) -> str:
     for each in found:
         if each.is_right:
             continue
-        told = f"{each.at_least_bps:.4g} or more" if each.stated is None else f"{each.stated.value:.4g}"
-        rows.append((each.link, each.place, f"{each.truth_bps:.4g}", told))
+        text = f"{each.at_least_bps:.4g} or more" if each.stated is None else f"{each.stated.value:.4g}"
+        rows.append((each.link, each.place, f"{each.truth_bps:.4g}", text))
     if not rows:
         return "No rate and no bound is false."
     return "\n".join(formatting.markdown_table(("link", "captured", "true bit/s", "stated"), rows))

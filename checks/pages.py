@@ -10,15 +10,15 @@ from pathlib import Path
 
 from checks.programs import is_chosen
 from forebay.errors import InputError
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 
-__all__ = ["Marks", "asked", "page_of", "print_or_write", "renewed", "write_pages"]
+__all__ = ["Marks", "page_of", "print_or_write", "renewed", "selected", "write_pages"]
 
 #: First and last line of a block.
 Marks = tuple[str, str]
 
 
-def asked(names: Iterable[str], only: str) -> list[str]:
+def selected(names: Iterable[str], only: str) -> list[str]:
     """The names that contain one of the comma-separated parts; all of them if there is no part."""
     return [name for name in names if is_chosen(name, only)]
 
@@ -61,7 +61,7 @@ def renewed(where: Path, blocks: Mapping[Marks, str]) -> dict[Path, str]:
 def write_pages(pages: Mapping[Path, str]) -> None:
     """Write pages that `renewed` returned."""
     for page, text in pages.items():
-        write_whole(page, text)
+        write_atomically(page, text)
 
 
 def print_or_write(text: str, where: Path | None, marks: Marks) -> None:

@@ -38,7 +38,7 @@ def _web(workload: Mapping[str, Any], **others: Any) -> Group:
     return {key: value for key, value in group.items() if key not in {"count", "start"}}
 
 
-def _made(
+def _scenario(
     flows: Sequence[Group], rate: Any = "40Mbps", buffer: str = "0.5BDP", queue: Any = "droptail"
 ) -> dict[str, Any]:
     link = {"rate": rate, "buffer": buffer, "queue": queue}
@@ -73,11 +73,11 @@ def _tail_drop() -> dict[str, dict[str, Any]]:
     found = {}
     for controller in ("reno", "cubic", "bbr"):
         for count, buffer in ((2, "0.5BDP"), (4, "2BDP"), (8, "0.25BDP"), (32, "0.5BDP")):
-            found[f"{count} {controller}, {buffer}"] = _made([_flows(controller, count)], buffer=buffer)
-    found["16 reno, 0.05BDP"] = _made([_flows("reno", 16)], buffer="0.05BDP")
-    found["8 cubic, 0.1BDP"] = _made([_flows("cubic", 8)], buffer="0.1BDP")
-    found["6 cubic, 20 Mb/s, 1BDP"] = _made([_flows("cubic", 6)], rate="20Mbps", buffer="1BDP")
-    found["4 reno of 700 B, 1BDP"] = _made([_flows("reno", 4, packet="700B")], rate="20Mbps", buffer="1BDP")
+            found[f"{count} {controller}, {buffer}"] = _scenario([_flows(controller, count)], buffer=buffer)
+    found["16 reno, 0.05BDP"] = _scenario([_flows("reno", 16)], buffer="0.05BDP")
+    found["8 cubic, 0.1BDP"] = _scenario([_flows("cubic", 8)], buffer="0.1BDP")
+    found["6 cubic, 20 Mb/s, 1BDP"] = _scenario([_flows("cubic", 6)], rate="20Mbps", buffer="1BDP")
+    found["4 reno of 700 B, 1BDP"] = _scenario([_flows("reno", 4, packet="700B")], rate="20Mbps", buffer="1BDP")
     return found
 
 
@@ -85,12 +85,12 @@ def _mixes() -> dict[str, dict[str, Any]]:
     reno, cubic, bbr = (_flows(controller, 2) for controller in ("reno", "cubic", "bbr"))
     near, far = {"name": "near", "rtt": "20ms"}, {"name": "far", "rtt": "80ms"}
     return {
-        "2 reno, 2 cubic, 1BDP": _made([reno, cubic], buffer="1BDP"),
-        "2 cubic, 2 bbr, 1BDP": _made([cubic, bbr], buffer="1BDP"),
-        "2 cubic, 2 bbr, 3BDP": _made([cubic, bbr], buffer="3BDP"),
-        "2 reno, 2 cubic, 2 bbr, 0.5BDP": _made([reno, cubic, bbr]),
+        "2 reno, 2 cubic, 1BDP": _scenario([reno, cubic], buffer="1BDP"),
+        "2 cubic, 2 bbr, 1BDP": _scenario([cubic, bbr], buffer="1BDP"),
+        "2 cubic, 2 bbr, 3BDP": _scenario([cubic, bbr], buffer="3BDP"),
+        "2 reno, 2 cubic, 2 bbr, 0.5BDP": _scenario([reno, cubic, bbr]),
         **{
-            f"{controller}, 2 of 20 ms, 2 of 80 ms": _made(
+            f"{controller}, 2 of 20 ms, 2 of 80 ms": _scenario(
                 [_flows(controller, 2, **near), _flows(controller, 2, **far)], buffer="1BDP"
             )
             for controller in ("reno", "cubic", "bbr")
@@ -103,12 +103,12 @@ def _managed() -> dict[str, dict[str, Any]]:
     found = {}
     for queue in ("red", "codel", "pie"):
         for controller, count in (("reno", 8), ("cubic", 8), ("bbr", 4)):
-            found[f"{count} {controller}, {queue}"] = _made([_flows(controller, count)], buffer="2BDP", queue=queue)
-        found[f"8 cubic with ECN, {queue}"] = _made([_flows("cubic", 8, **_ECN)], buffer="2BDP", queue=queue)
+            found[f"{count} {controller}, {queue}"] = _scenario([_flows(controller, count)], buffer="2BDP", queue=queue)
+        found[f"8 cubic with ECN, {queue}"] = _scenario([_flows("cubic", 8, **_ECN)], buffer="2BDP", queue=queue)
     fair: dict[str, Any] = {"buffer": "1000p", "queue": "fq_codel"}
-    found["4 reno, 4 cubic, fq_codel"] = _made([_flows("reno", 4), _flows("cubic", 4)], **fair)
-    found["4 cubic, 4 bbr, fq_codel"] = _made([_flows("cubic", 4), _flows("bbr", 4)], **fair)
-    found["16 cubic with ECN, fq_codel"] = _made([_flows("cubic", 16, **_ECN)], **fair)
+    found["4 reno, 4 cubic, fq_codel"] = _scenario([_flows("reno", 4), _flows("cubic", 4)], **fair)
+    found["4 cubic, 4 bbr, fq_codel"] = _scenario([_flows("cubic", 4), _flows("bbr", 4)], **fair)
+    found["16 cubic with ECN, fq_codel"] = _scenario([_flows("cubic", 16, **_ECN)], **fair)
     return found
 
 
@@ -117,21 +117,21 @@ def _traffic() -> dict[str, dict[str, Any]]:
     slow, fast = {"name": "slow", "access": {"rate": "5Mbps"}}, {"name": "fast", "access": {"rate": "100Mbps"}}
     noise = {"name": "noise", "packet": "1000B", "rtt": "40ms", "workload": {"poisson": {"rate": "10Mbps"}}}
     return {
-        "web, open loop, load 0.5": _made([_open(0.5)], buffer="1BDP"),
-        "web, open loop, load 0.4, 2 cubic": _made([_flows("cubic", 2), _open(0.4)], buffer="1BDP"),
-        "web, closed loop, 30 users": _made([_closed(30)], buffer="1BDP"),
-        "web, closed loop, 20 users, 2 cubic, fq_codel": _made(
+        "web, open loop, load 0.5": _scenario([_open(0.5)], buffer="1BDP"),
+        "web, open loop, load 0.4, 2 cubic": _scenario([_flows("cubic", 2), _open(0.4)], buffer="1BDP"),
+        "web, closed loop, 30 users": _scenario([_closed(30)], buffer="1BDP"),
+        "web, closed loop, 20 users, 2 cubic, fq_codel": _scenario(
             [_flows("cubic", 2), _closed(20)], buffer="1000p", queue="fq_codel"
         ),
-        "cubic, 3 at 5 Mb/s, 3 at 100 Mb/s": _made([_flows("cubic", 3, **slow), _flows("cubic", 3, **fast)]),
-        "reno, 3 at 5 Mb/s, 3 at 100 Mb/s": _made([_flows("reno", 3, **slow), _flows("reno", 3, **fast)]),
-        "4 cubic, 40 and 15 Mb/s": _made([_flows("cubic", 4)], rate=_STEPS, buffer="100p"),
-        "2 bbr, 40 and 15 Mb/s": _made([_flows("bbr", 2)], rate=_STEPS, buffer="100p"),
+        "cubic, 3 at 5 Mb/s, 3 at 100 Mb/s": _scenario([_flows("cubic", 3, **slow), _flows("cubic", 3, **fast)]),
+        "reno, 3 at 5 Mb/s, 3 at 100 Mb/s": _scenario([_flows("reno", 3, **slow), _flows("reno", 3, **fast)]),
+        "4 cubic, 40 and 15 Mb/s": _scenario([_flows("cubic", 4)], rate=_STEPS, buffer="100p"),
+        "2 bbr, 40 and 15 Mb/s": _scenario([_flows("bbr", 2)], rate=_STEPS, buffer="100p"),
         "4 cubic, acknowledgments over 5 Mb/s": _both_ways([_flows("cubic", 4, **_DOWN)], "5Mbps"),
         "4 reno, acknowledgments beside 1 cubic": _both_ways(
             [_flows("reno", 4, **_DOWN), _flows("cubic", 1, name="upload", path=["up"], reverse=["down"])], "10Mbps"
         ),
-        "3 reno beside 10 Mb/s of Poisson": _made([_flows("reno", 3), noise]),
+        "3 reno beside 10 Mb/s of Poisson": _scenario([_flows("reno", 3), noise]),
     }
 
 

@@ -43,7 +43,7 @@ class PhaseShare:
         "on" or "off".
     agreed, numbers : int
         Judged numbers that agree, and all judged ones.
-    whole, rows : int
+    agreed_rows, rows : int
         Rows that agree in each judged number, and all rows with one.
     exempt : tuple of (str, int, int, tuple of Seeds)
         Rows that are not counted: label, numbers that agree, judged numbers, and the reasons.
@@ -52,7 +52,7 @@ class PhaseShare:
     phase: str
     agreed: int
     numbers: int
-    whole: int
+    agreed_rows: int
     rows: int
     exempt: tuple[tuple[str, int, int, tuple[Seeds, ...]], ...]
 
@@ -92,7 +92,7 @@ def by_phase(findings: Iterable[Finding]) -> Iterator[PhaseShare]:
 
 
 def _share(phase: str, rows: Mapping[str, Sequence[Finding]], largest: Mapping[Hashable, float]) -> PhaseShare:
-    agreed = numbers = whole = counted = 0
+    agreed = numbers = agreed_rows = counted = 0
     exempt = []
     for label, row in rows.items():
         agree, reasons = sum(found.agrees for found in row), unsteady(row, largest)
@@ -100,5 +100,5 @@ def _share(phase: str, rows: Mapping[str, Sequence[Finding]], largest: Mapping[H
             exempt.append((label, agree, len(row), reasons))
             continue
         agreed, numbers, counted = agreed + agree, numbers + len(row), counted + 1
-        whole += agree == len(row)
-    return PhaseShare(phase, agreed, numbers, whole, counted, tuple(exempt))
+        agreed_rows += agree == len(row)
+    return PhaseShare(phase, agreed, numbers, agreed_rows, counted, tuple(exempt))

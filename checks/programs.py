@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import ForebayError, InputError
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 
 __all__ = ["exit_code", "is_chosen", "new_row_file", "write_rows"]
 
@@ -40,8 +40,8 @@ def exit_code(program: str, work: Callable[[], int], interrupted: str) -> int:
 
 def is_chosen(name: str, parts: str, separator: str = ",") -> bool:
     """Whether a name contains one of the separated parts; every name is chosen if there is no part."""
-    wanted = [part.strip() for part in parts.split(separator) if part.strip()]
-    return not wanted or any(part in name for part in wanted)
+    required = [part.strip() for part in parts.split(separator) if part.strip()]
+    return not required or any(part in name for part in required)
 
 
 def new_row_file(folder: Path, name: str) -> Path:
@@ -62,5 +62,5 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows as JSON, one a line, and print their number."""
     lines = [f"{json.dumps(row)}\n" for row in rows]
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, "".join(lines))
+    write_atomically(path, "".join(lines))
     print(f"{len(lines)} rows in {path}")

@@ -25,7 +25,7 @@ from typing import Any
 
 from checks.programs import exit_code
 from forebay.errors import InputError
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 
 ROOT = Path(__file__).parents[1]
 CEILINGS = Path(__file__).with_suffix(".toml")
@@ -267,7 +267,7 @@ def _hold(*, write: bool) -> int:
     above = [name for name in names if counts[name] > ceilings.get(name, 0)]
     if write:
         lines = [f'"{name}" = {min(counts[name], ceilings.get(name, counts[name]))}' for name in names]
-        write_whole(
+        write_atomically(
             CEILINGS, "# Ceilings of `python -m checks.prose`. They only fall.\n[ceilings]\n" + "\n".join(lines) + "\n"
         )
     if above and not write:

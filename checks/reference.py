@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.findings import Finding, Tally, read, settled, write
-from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Refused
+from checks.kernel_runs import ATTEMPTS, KernelRuns, Refused, RunRequest
 from checks.programs import exit_code, is_chosen
 from checks.rows import Number, Row, read_folder
 from checks.summary import print_summary
@@ -79,7 +79,7 @@ class Judge:
         """Judge a run of the kernel engine by the tolerances that the packet engine's runs give."""
         assert self.kernel is not None
         assert row.kernel is not None
-        found = self.kernel.of(Asked(row.label, row.kernel))
+        found = self.kernel.of(RunRequest(row.label, row.kernel))
         scatter = self._run(row.tables)
         for number in row.numbers:
             if isinstance(found, Refused):
@@ -281,13 +281,13 @@ def compare(judge: Judge, folder: Path, kind: str, match: str = "") -> None:
 def _fetch(kernel: KernelRuns, folder: Path, kinds: Iterable[str], match: str) -> None:
     """Make the runs of the kernel engine that are to be judged, and print their duration beforehand."""
     rows = (row for kind in kinds if kind not in NOT_A_KERNEL for row in read_folder(folder, kind))
-    asked = [
-        Asked(row.label, row.kernel)
+    requested = [
+        RunRequest(row.label, row.kernel)
         for row in rows
         if isinstance(row, Row) and row.kernel is not None and is_chosen(row.label, match)
     ]
-    print(f"kernel: {kernel.cost(asked)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
-    kernel.fetch(asked, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))
+    print(f"kernel: {kernel.cost(requested)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
+    kernel.fetch(requested, lambda text: print(f"kernel: {text}", file=sys.stderr, flush=True))
 
 
 def _off(found: Finding) -> float:
@@ -313,19 +313,19 @@ def _kinds(folder: Path, only: str) -> Iterable[str]:
     """The files to read: the requested ones, or all that exist."""
     if not folder.is_dir():
         raise InputError(f"{folder}: found no such folder; allowed: a folder with oracle.json, ns2.jsonl, ...")
-    asked = [part.strip() for part in only.split(",") if part.strip()]
-    for part in asked:
+    requested = [part.strip() for part in only.split(",") if part.strip()]
+    for part in requested:
         if part not in KINDS:
             raise InputError(f"ONLY: found `{part}`; allowed: {', '.join(KINDS)}")
     files = {kind: file_of(folder, kind) for kind in KINDS}
     present = [kind for kind in KINDS if files[kind].is_file()]
-    missing = [kind for kind in asked if kind not in present]
+    missing = [kind for kind in requested if kind not in present]
     if missing or not present:
         absent = (
             files[missing[0]].name if missing else "any of oracle.json, ns2.jsonl, linux.jsonl, tofino.jsonl, ns3.jsonl"
         )
         raise InputError(f"{folder}: found no {absent}")
-    return [kind for kind in present if not asked or kind in asked]
+    return [kind for kind in present if not requested or kind in requested]
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checks.kernel_runs import ATTEMPTS, Asked, KernelRuns, Ran
+from checks.kernel_runs import ATTEMPTS, KernelRuns, Ran, RunRequest
 from checks.programs import exit_code, is_chosen, new_row_file, write_rows
 from checks.rows import LINUX_CONTROLLERS, Row, linux_row
 from forebay import _core
@@ -80,15 +80,15 @@ class Experiment:
             "drop_episodes_count": 0,
             "flow_goodput_mbit_per_s": [1.0] * len(given["flow_cc"]),
         }
-        told = {name: given[name] for name in GIVEN if name in given}
-        row: Row = linux_row({**empty, **told})
+        values = {name: given[name] for name in GIVEN if name in given}
+        row: Row = linux_row({**empty, **values})
         assert row.kernel is not None
-        return cls(told, row.kernel)
+        return cls(values, row.kernel)
 
     @property
-    def asked(self) -> Asked:
+    def request(self) -> RunRequest:
         """Its run."""
-        return Asked(f"{self.given['label']} #{self.given['repeat_index']}", self.tables)
+        return RunRequest(f"{self.given['label']} #{self.given['repeat_index']}", self.tables)
 
 
 def experiments_of(path: Path, match: str = "") -> list[Experiment]:
@@ -102,7 +102,7 @@ def experiments_of(path: Path, match: str = "") -> list[Experiment]:
             each = Experiment.of(document(line, f"line {number}", allowed))
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
             raise InputError(f"{path}:{number}: found no such row ({error!r}); allowed: {allowed}") from None
-        if is_chosen(each.asked.label, match):
+        if is_chosen(each.request.label, match):
             found.append(each)
     return found
 
@@ -134,13 +134,13 @@ def given_experiments(
     """
     controllers = []
     for part in flows.split("+"):
-        told = re.fullmatch(r"\s*(\d+)\s*(?:x\s*)?(\w+)\s*", part)
-        if told is None or told[2] not in LINUX_CONTROLLERS or not 1 <= int(told[1]) <= 1000:
+        match = re.fullmatch(r"\s*(\d+)\s*(?:x\s*)?(\w+)\s*", part)
+        if match is None or match[2] not in LINUX_CONTROLLERS or not 1 <= int(match[1]) <= 1000:
             known = ", ".join(LINUX_CONTROLLERS)
             raise InputError(
                 f"flows: found `{part.strip()}`; allowed: a number and one of {known}, as in 2 cubic + 2 bbr"
             )
-        controllers += [told[2]] * int(told[1])
+        controllers += [match[2]] * int(match[1])
     rtts = list(rtts_ms) * len(controllers) if len(rtts_ms) == 1 else list(rtts_ms)
     if len(rtts) != len(controllers):
         raise InputError(f"rtt: found {len(rtts)} round trips; allowed: one, or {len(controllers)}")
@@ -239,24 +239,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write(options: argparse.Namespace) -> int:
     target = new_row_file(options.to, "linux.jsonl")
-    experiments = _asked(options)
+    experiments = _requested(options)
     runs = KernelRuns(options.runs, options.at_once)
-    wanted = [experiment.asked for experiment in experiments]
-    print(f"kernel-rows: {runs.cost(wanted)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
-    runs.fetch(wanted, lambda text: print(f"kernel-rows: {text}", file=sys.stderr, flush=True))
+    required = [experiment.request for experiment in experiments]
+    print(f"kernel-rows: {runs.cost(required)}; what the engine refuses is run up to {ATTEMPTS} times", file=sys.stderr)
+    runs.fetch(required, lambda text: print(f"kernel-rows: {text}", file=sys.stderr, flush=True))
     rows, refused = [], 0
     for experiment in experiments:
-        ran = runs.of(experiment.asked)
+        ran = runs.of(experiment.request)
         if isinstance(ran, Ran):
             rows.append(row_of(experiment, ran))
         else:
             refused += 1
-            print(f"{experiment.asked.label}: no row: {ran.why}")
+            print(f"{experiment.request.label}: no row: {ran.why}")
     write_rows(target, rows)
     return 1 if refused else 0
 
 
-def _asked(options: argparse.Namespace) -> list[Experiment]:
+def _requested(options: argparse.Namespace) -> list[Experiment]:
     if (options.like is None) == (options.flows is None):
         raise InputError("found both or none of --like and --flows; allowed: one of them")
     if options.like is not None:

@@ -15,7 +15,7 @@ from typing import Any
 from checks.phases import on_phase
 from forebay.errors import InputError
 from forebay.results.metric import find
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 from forebay.storage.safe_io import content, document
 
 __all__ = ["LINUX_CONTROLLERS", "Number", "Row", "linux_row", "read_folder"]
@@ -113,7 +113,7 @@ def _words(value: Any) -> list[str]:
     return value.split(",") if isinstance(value, str) else [str(part) for part in value]
 
 
-def _judged(
+def _compared(
     theirs: Mapping[str, float], base_points: float, *, drops: float, unjudged: str | None
 ) -> tuple[Number, ...]:
     """Utilization, loss and mean queue by the README's rule."""
@@ -195,7 +195,7 @@ def _ns2_row(row: Mapping[str, Any]) -> Row:
     tables: dict[str, Any] = {"link": link, "flows": groups, "run": runs}
     if "reverse_cc" in given:
         tables = {"links": _ns2_both_ways(given, link, groups), "flows": groups, "run": runs}
-    numbers = _judged(
+    numbers = _compared(
         {
             "utilization": result["utilization"],
             "loss_rate": result["loss_rate"],
@@ -415,7 +415,7 @@ def _linux_numbers(row: Mapping[str, Any]) -> tuple[Number, ...]:
     episodes = row["drop_episodes_count"]
     # Episodes are BBR's steady state, not the events that a classic controller's cycle hangs on.
     few = episodes < FEWEST_EVENTS and "bbr" not in controllers
-    numbers = _judged(
+    numbers = _compared(
         {
             "utilization": row["utilisation_ratio"],
             "loss_rate": row["loss_ratio_of_arrivals"],
@@ -494,7 +494,7 @@ def _ns3_row(row: Mapping[str, Any]) -> Row:
         "queue": queue,
     }
     tables = {"link": link, "flows": [group], "run": _runs(row["dur"], row["warm"])}
-    numbers = _judged(
+    numbers = _compared(
         {"utilization": row["util"], "loss_rate": row["loss"], "queue_mean_packets": row["mean_q_pkts"]},
         0.02,
         drops=row["drops"],
@@ -592,4 +592,4 @@ def read_folder(folder: Path, kind: str) -> Iterator[Row | tuple[str, str]]:
             yield READERS[kind](document(line, f"line {number}", allowed))
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             reason = f"no `{error.args[0]}`" if isinstance(error, KeyError) else str(error)
-            yield f"{path.name}:{number}", f"the row cannot be read: {legible(reason)}"
+            yield f"{path.name}:{number}", f"the row cannot be read: {sanitize(reason)}"

@@ -37,7 +37,7 @@ FLOWS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 10
 MARKERS = "osD^v<>PX*hpd8H"
 
 
-def asked() -> tuple[dict[str, list[tuple[int, float]]], float]:
+def buffers_by_rule() -> tuple[dict[str, list[tuple[int, float]]], float]:
     """Buffers in packets by rule, as (flows, packets), and the bandwidth-delay product of the many-flow case."""
     curves: dict[str, list[tuple[int, float]]] = {}
     bdp = 0.0
@@ -52,7 +52,7 @@ def asked() -> tuple[dict[str, list[tuple[int, float]]], float]:
 
 def draw(path: Path) -> None:
     """Write the picture."""
-    curves, bdp = asked()
+    curves, bdp = buffers_by_rule()
     figure, axes = plt.subplots(figsize=(9.5, 6.2), constrained_layout=True)
     names = sorted(curves, key=lambda name: -curves[name][-1][1])
     for at, name in enumerate(names):

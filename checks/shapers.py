@@ -106,7 +106,7 @@ class Simulated:
 
     came: float
     size: int
-    left: float | None
+    left_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,10 @@ class Pair:
 
     def dropped(self) -> tuple[list[int], list[int]]:
         """The numbers of the packets that were dropped, in the engine and in the kernel."""
-        ours = [number for number, packet in enumerate(self.simulated) if packet.left is None]
-        return ours, [number for number, packet in enumerate(self.played.packets) if packet.left is None]
+        ours = [number for number, packet in enumerate(self.simulated) if packet.left_s is None]
+        return ours, [number for number, packet in enumerate(self.played.packets) if packet.left_s is None]
 
-    def sent_late(self) -> float:
+    def send_lateness(self) -> float:
         """The largest lateness of a packet when it was sent, in seconds."""
         pairs = zip(self.simulated, self.played.packets, strict=True)
         return max(theirs.sent - ours.came for ours, theirs in pairs)
@@ -143,13 +143,17 @@ class Pair:
     def lateness(self) -> list[float]:
         """The time by which each packet left later in the kernel, in seconds, for packets that left both."""
         pairs = zip(self.simulated, self.played.packets, strict=True)
-        return [theirs.left - ours.left for ours, theirs in pairs if ours.left is not None and theirs.left is not None]
+        return [
+            theirs.left_s - ours.left_s
+            for ours, theirs in pairs
+            if ours.left_s is not None and theirs.left_s is not None
+        ]
 
     def at_once(self) -> tuple[int, int]:
         """The numbers of packets, ours and the kernel's, that left before half a packet's tokens had arrived."""
         soon = self.simulated[0].size * 4 / (self.shaper.peak or self.shaper.rate)
         ours, theirs = (
-            sum(packet.left is not None and packet.left < soon for packet in packets)
+            sum(packet.left_s is not None and packet.left_s < soon for packet in packets)
             for packets in (self.simulated, self.played.packets)
         )
         return ours, theirs
@@ -176,9 +180,9 @@ def run(case: Case) -> Pair:
         If packets cannot be sent through this machine's kernel.
     """
     ours = simulated(case)
-    told = configure(platform("linux"), Port.of(case.scenario))
-    assert told.lines, told.notes
-    return Pair(case, ours, play(told.lines, [(packet.came, packet.size) for packet in ours], case.measure))
+    configuration = configure(platform("linux"), Port.of(case.scenario))
+    assert configuration.lines, configuration.notes
+    return Pair(case, ours, play(configuration.lines, [(packet.came, packet.size) for packet in ours], case.measure))
 
 
 def main() -> None:

@@ -60,9 +60,9 @@ def _by_kind(parts: Iterable[Share]) -> dict[str, list[Share]]:
 
 def _cells(part: Share) -> tuple[str, str, str, str]:
     """The cells of a share in a table; the last is empty for formulas, which belong to no row."""
-    whole = "" if part.kind == "oracle" else f"{part.whole} of {part.rows}"
+    agreed_rows = "" if part.kind == "oracle" else f"{part.agreed_rows} of {part.rows}"
     family = f"{part.family}, judged after all" if part.after_all else part.family
-    return family, f"{part.agreed} of {part.numbers}", _percent(part.agreed, part.numbers), whole
+    return family, f"{part.agreed} of {part.numbers}", _percent(part.agreed, part.numbers), agreed_rows
 
 
 def _percent(agreed: int, of: int) -> str:
@@ -106,13 +106,13 @@ def shares_table(findings: Iterable[Finding]) -> str:
 def phase_lines(parts: Iterable[PhaseShare]) -> Iterator[str]:
     """The shares of ns-2's rows on and off phase, and a list of the rows that are exempt."""
     for part in parts:
-        rows = _of(part.whole, part.rows)
+        rows = _of(part.agreed_rows, part.rows)
         yield f"ns-2 {part.phase} phase: {_of(part.agreed, part.numbers)} numbers, {rows} whole rows"
         if part.exempt:
             yield f"  and {len(part.exempt)} exempt rows, whose own seeds differ by more than the tolerance:"
         for label, agreed, numbers, reasons in part.exempt:
-            told = ", ".join(f"{each.number} by {each.range:.3g} of {each.allowed:.3g}" for each in reasons)
-            yield f"  {label} ({agreed} of {numbers} agree): {told}"
+            text = ", ".join(f"{each.number} by {each.range:.3g} of {each.allowed:.3g}" for each in reasons)
+            yield f"  {label} ({agreed} of {numbers} agree): {text}"
 
 
 def _of(agreed: int, of: int) -> str:
@@ -186,8 +186,8 @@ def _failure(found: Finding) -> str:
     ours, theirs = found.errors_of_ours, found.errors_of_theirs
     line += f"{_errors(ours):>12}" if ours is not None else ""
     line += f"  {_errors(theirs)} of theirs" if theirs is not None else ""
-    remarks = [found.why, f"judged after all: {found.unjudged}" if found.after_all else ""]
-    return "\n    ".join([line, *filter(None, remarks)])
+    notes = [found.why, f"judged after all: {found.unjudged}" if found.after_all else ""]
+    return "\n    ".join([line, *filter(None, notes)])
 
 
 def _errors(value: float) -> str:

@@ -345,7 +345,7 @@ def _active_queues() -> Iterator[Check]:
     )
 
 
-def _whole_networks() -> Iterator[Check]:
+def _networks() -> Iterator[Check]:
     """Ports that share a memory, and a way back that is slow."""
     for alpha, ports in ((1.0, 1), (1.0, 4), (8.0, 2)):
         yield Check(
@@ -367,7 +367,7 @@ def _whole_networks() -> Iterator[Check]:
 
 
 #: Every check against theory.
-CHECKS: Sequence[Check] = (*_queues(), *_one_flow(), *_fair_queues(), *_active_queues(), *_whole_networks())
+CHECKS: Sequence[Check] = (*_queues(), *_one_flow(), *_fair_queues(), *_active_queues(), *_networks())
 
 
 # Running -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import random
 import sys
 from pathlib import Path
 
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 
 __all__ = ["lte"]
 
@@ -45,7 +45,7 @@ def lte() -> str:
 
 def main() -> None:
     """Write the traces into the folder that is named."""
-    write_whole(Path(sys.argv[1]) / "lte.csv", lte())
+    write_atomically(Path(sys.argv[1]) / "lte.csv", lte())
 
 
 if __name__ == "__main__":

@@ -143,7 +143,9 @@ def cells(*, quick: bool = False) -> Iterator[Cell]:
     """Every cell that is not too dear, the cheapest first; some of them, for a first picture."""
     every = itertools.product(RATES, ROUND_TRIPS, FLOWS, CONTROLLERS, BACKGROUNDS)
     found = (Cell(*each) for each in every)
-    kept = [cell for cell in found if cell.flows <= MOST_CROWDED * cell.bdp and cell.packets <= MOST_PACKETS]
+    retained = [cell for cell in found if cell.flows <= MOST_CROWDED * cell.bdp and cell.packets <= MOST_PACKETS]
     if quick:
-        kept = [cell for cell in kept if cell.rtt == ROUND_TRIPS[-1] and cell.rate <= RATES[1] and not cell.background]
-    yield from sorted(kept, key=lambda cell: (cell.packets, cell))
+        retained = [
+            cell for cell in retained if cell.rtt == ROUND_TRIPS[-1] and cell.rate <= RATES[1] and not cell.background
+        ]
+    yield from sorted(retained, key=lambda cell: (cell.packets, cell))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checks.atlas.judging import NEAR, Judged, Verdict
+from checks.atlas.judging import NEAR, RuleResult, Verdict
 from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row
 from forebay.text.formatting import bandwidth, exactly
 from forebay.views import canvas, plots
@@ -27,7 +27,7 @@ RULES = ("bdp", "sqrt-n", "wischik-mckeown", "barman-droptail", "small-buffers",
 MARKS = {Verdict.RIGHT: ("#2e933c", "s"), Verdict.SMALL: ("#d1495b", "v"), Verdict.LARGE: ("#0b5fa5", "^")}
 
 
-def write_pictures(found: Sequence[Row], rules: Sequence[Judged], folder: Path) -> list[Path]:
+def write_pictures(found: Sequence[Row], rules: Sequence[RuleResult], folder: Path) -> list[Path]:
     """Draw and write all of them."""
     written = plots.save_both(draw_buffers(found), folder / "atlas-buffers")
     return written + plots.save_both(draw_rules(rules), folder / "atlas-rules")
@@ -62,7 +62,7 @@ def draw_buffers(found: Sequence[Row], utilization: float = 0.99) -> canvas.Pict
         Line2D([], [], color=color, marker="o", markersize=3.5, label=_link(rate))
         for rate, color in zip(rates, COLORS, strict=False)
     ]
-    canvas.plain_axes(panels)
+    canvas.format_axes(panels)
     canvas.legend(made, handles)
     return made
 
@@ -83,7 +83,7 @@ def _scaled(row: Row, end: str) -> float:
     return packets / (row.bdp_packets / math.sqrt(row.flows))
 
 
-def draw_rules(found: Sequence[Judged]) -> canvas.Picture:
+def draw_rules(found: Sequence[RuleResult]) -> canvas.Picture:
     """The links where each rule is within 20 % of the needed buffer: a panel for each, flows across, BDP upward."""
     from matplotlib.lines import Line2D
 
@@ -110,7 +110,7 @@ def draw_rules(found: Sequence[Judged]) -> canvas.Picture:
         Line2D([], [], color=color, marker=mark, linestyle="none", label=verdict.value)
         for verdict, (color, mark) in MARKS.items()
     ]
-    canvas.plain_axes(panels)
+    canvas.format_axes(panels)
     canvas.legend(made, handles)
     return made
 

@@ -97,8 +97,8 @@ def _fit(rows: Sequence[Row], controller: str, utilization: float) -> Fit:
 
     def off(place: Floats, /) -> Floats:
         root, factor, bdp_power, flows_power = place
-        asked = root**2 + np.exp(factor + bdp_power * np.log(bdp) - flows_power * np.log(flows))
-        return np.asarray((np.log(asked) - (low + high) / 2) / known)
+        requested = root**2 + np.exp(factor + bdp_power * np.log(bdp) - flows_power * np.log(flows))
+        return np.asarray((np.log(requested) - (low + high) / 2) / known)
 
     root, factor, bdp_power, flows_power = map(float, least_squares(off, BEGIN, loss="soft_l1", bounds=BOUNDS).x)
     return Fit(controller, utilization, root**2, math.exp(factor), bdp_power, flows_power, len(rows))

@@ -11,7 +11,7 @@ from checks.atlas.cells import Cell
 from forebay.atlas.rows import Row
 from forebay.rules import rules
 
-__all__ = ["NEAR", "Judged", "Verdict", "judged", "tally", "verdict_on"]
+__all__ = ["NEAR", "RuleResult", "Verdict", "rule_results", "tally", "verdict_on"]
 
 #: Share of the needed buffer within which a rule is right.
 NEAR = 0.2
@@ -26,7 +26,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RuleResult:
     """One rule on one row of the atlas; `applies` is true if all of its assumptions may hold."""
 
     row: Row
@@ -36,7 +36,7 @@ class Judged:
     verdict: Verdict
 
 
-def judged(found: Iterable[Row]) -> Iterator[Judged]:
+def rule_results(found: Iterable[Row]) -> Iterator[RuleResult]:
     """Every rule that gives a buffer, on every row that has one."""
     for row in found:
         if row.buffer_packets is None:
@@ -48,7 +48,7 @@ def judged(found: Iterable[Row]) -> Iterator[Judged]:
                 continue
             # No rule gives less than a packet.
             packets = max(1.0, rule.packets)
-            yield Judged(row, rule.name, packets, rule.applies, verdict_on(row, packets))
+            yield RuleResult(row, rule.name, packets, rule.applies, verdict_on(row, packets))
 
 
 def verdict_on(row: Row, packets: float) -> Verdict:
@@ -60,7 +60,7 @@ def verdict_on(row: Row, packets: float) -> Verdict:
     return Verdict.LARGE if packets > (1 + NEAR) * row.high_packets else Verdict.RIGHT
 
 
-def tally(found: Iterable[Judged]) -> dict[tuple[str, str], Counter[Verdict]]:
+def tally(found: Iterable[RuleResult]) -> dict[tuple[str, str], Counter[Verdict]]:
     """The number of each verdict, by a rule's name and the controller."""
     counts: dict[tuple[str, str], Counter[Verdict]] = {}
     for each in found:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from checks.atlas.cells import TARGETS, Cell, cells
 from checks.atlas.drawing import write_pictures
-from checks.atlas.judging import judged
+from checks.atlas.judging import rule_results
 from checks.atlas.page import renew
 from forebay.atlas.rows import TABLE, Row, write
 from forebay.errors import ForebayError
@@ -56,23 +56,23 @@ def rows(cell: Cell, jobs: int | None = None) -> Iterator[Row]:
         )
 
 
-def computed(wanted: Iterable[Cell], kept: Path) -> Iterator[tuple[bool, list[Row]]]:
+def computed(requested: Iterable[Cell], stored: Path) -> Iterator[tuple[bool, list[Row]]]:
     """Every cell's rows, and whether they existed already; the rows of a cell are stored once they are computed."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with kept.open("a+b") as file:
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    with stored.open("a+b") as file:
         file.seek(0)
         raw = file.read()
         # A line that was not completely written does not count.
         file.truncate(len(journal.complete(raw)))
         known = dict(_known(raw))
-        for cell in wanted:
+        for cell in requested:
             found = known.get(cell.name)
             if found is not None:
                 yield True, found
                 continue
             found = list(rows(cell))
-            told = [asdict(row) for row in found]
-            file.write(journal.line({"build": build.fingerprint(), "cell": cell.name, "rows": told}))
+            values = [asdict(row) for row in found]
+            file.write(journal.line({"build": build.fingerprint(), "cell": cell.name, "rows": values}))
             file.flush()
             yield False, found
 
@@ -93,16 +93,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where what is done is kept, and the table is written")
     parser.add_argument("--quick", action="store_true", help="a part of the cells, in minutes")
     parser.add_argument("--docs", type=Path, help="renew the manual's page here, and the table that comes with forebay")
-    asked = parser.parse_args()
-    wanted = list(cells(quick=asked.quick))
-    every, done, found = sum(cell.packets for cell in wanted), 0.0, list[Row]()
+    options = parser.parse_args()
+    required = list(cells(quick=options.quick))
+    every, done, found = sum(cell.packets for cell in required), 0.0, list[Row]()
     try:
-        for number, (cell, (_, told)) in enumerate(
-            zip(wanted, computed(wanted, asked.folder / "cells.jsonl"), strict=True)
+        for number, (cell, (_, stated)) in enumerate(
+            zip(required, computed(required, options.folder / "cells.jsonl"), strict=True)
         ):
-            found += told
+            found += stated
             done += cell.packets
-            share = f"{number + 1} of {counted(len(wanted), 'cell')}, {100 * done / every:.0f} % of the packets"
+            share = f"{number + 1} of {counted(len(required), 'cell')}, {100 * done / every:.0f} % of the packets"
             print(f"\r{f'{share}: {cell.name}':79.79}", end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on from here", file=sys.stderr)
@@ -110,15 +110,15 @@ def main() -> None:
     except ForebayError as error:
         raise SystemExit(f"\natlas: {error}") from None
     print(file=sys.stderr)
-    rules = list(judged(found))
-    write(found, asked.folder / TABLE.name)
-    if asked.docs is not None:
+    rules = list(rule_results(found))
+    write(found, options.folder / TABLE.name)
+    if options.docs is not None:
         write(found, TABLE)
-        renew(asked.docs / "reference" / "atlas.md", found, rules)
-    for path in write_pictures(found, rules, asked.folder):
+        renew(options.docs / "reference" / "atlas.md", found, rules)
+    for path in write_pictures(found, rules, options.folder):
         print(f"wrote {path}")
-        if asked.docs is not None and path.suffix == ".png":
-            shutil.copyfile(path, asked.docs / "images" / path.name)
+        if options.docs is not None and path.suffix == ".png":
+            shutil.copyfile(path, options.docs / "images" / path.name)
 
 
 if __name__ == "__main__":

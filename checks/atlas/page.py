@@ -9,12 +9,12 @@ from pathlib import Path
 from checks.atlas.cells import TARGETS
 from checks.atlas.drawing import TITLES
 from checks.atlas.fitting import Fit, fitted
-from checks.atlas.judging import Judged, Verdict, tally
+from checks.atlas.judging import RuleResult, Verdict, tally
 from forebay.atlas.rows import CONTROLLERS, Row
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 
-__all__ = ["FITS", "FOUND", "RULES", "fits_table", "found_table", "renew", "rules_table"]
+__all__ = ["FITS", "FOUND", "RULES", "fits_table", "precision_table", "renew", "rules_table"]
 
 #: Marks around the tables.
 FOUND = ("<!-- found: begin -->", "<!-- found: end -->")
@@ -22,16 +22,16 @@ RULES = ("<!-- accuracy: begin -->", "<!-- accuracy: end -->")
 FITS = ("<!-- fits: begin -->", "<!-- fits: end -->")
 
 
-def renew(page: Path, found: Sequence[Row], rules: Sequence[Judged]) -> None:
+def renew(page: Path, found: Sequence[Row], rules: Sequence[RuleResult]) -> None:
     """Put the tables in the page."""
     document, where = page.read_text(encoding="utf-8"), str(page)
     fits = [fitted(found, controller, target) for controller in CONTROLLERS for target in TARGETS]
-    for marks, table in ((FOUND, found_table(found)), (RULES, rules_table(rules)), (FITS, fits_table(fits))):
+    for marks, table in ((FOUND, precision_table(found)), (RULES, rules_table(rules)), (FITS, fits_table(fits))):
         document = between(document, marks, table, where)
-    write_whole(page, document)
+    write_atomically(page, document)
 
 
-def found_table(found: Iterable[Row]) -> str:
+def precision_table(found: Iterable[Row]) -> str:
     """The table of the number of links, the precision of their buffers, and the cost."""
     rows = []
     by_kind: dict[tuple[str, float], list[Row]] = {}
@@ -69,7 +69,7 @@ def _factor(widths: Sequence[float], share: float) -> str:
     return f"a factor of {widths[min(int(share * len(widths)), len(widths) - 1)]:.2f}" if widths else "-"
 
 
-def rules_table(rules: Iterable[Judged]) -> str:
+def rules_table(rules: Iterable[RuleResult]) -> str:
     """The table of the percentage of links without background for which each rule is within 20 %, below and above."""
     counts = tally(each for each in rules if not each.row.background)
     names = sorted({rule for rule, _ in counts}, key=lambda rule: (-_right_of(counts, rule), rule))

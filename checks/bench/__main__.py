@@ -23,7 +23,7 @@ from typing import Any
 from checks.bench.counting import count
 from checks.bench.observing import speeds
 from checks.bench.packet import Timing, measure
-from checks.bench.recommending import costs, shipped
+from checks.bench.recommending import costs, scenario_files
 from checks.bench.scaling import scaling
 from checks.bench.sweeping import CELLS, overheads
 from forebay.errors import ForebayError
@@ -99,12 +99,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
     others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
-    answered = {} if options.count else shipped(options.scenarios or options.folder.parent / "scenarios")
-    asked = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
-    if RECOMMEND in asked and answered:
-        asked = [name for name in asked if name != RECOMMEND and name not in answered] + list(answered)
+    answered = {} if options.count else scenario_files(options.scenarios or options.folder.parent / "scenarios")
+    requested = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
+    if RECOMMEND in requested and answered:
+        requested = [name for name in requested if name != RECOMMEND and name not in answered] + list(answered)
     known = [*files, *others, *answered, *([] if options.count else [SWEEP, OBSERVE])]
-    unknown = [name for name in asked if name not in known]
+    unknown = [name for name in requested if name not in known]
     if unknown or not files or options.runs < 1:
         more = [] if options.count else [*([RECOMMEND, "R/NAME"] if answered else []), SWEEP, OBSERVE]
         allowed = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
@@ -112,19 +112,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
     if options.count:
-        lines = [_line(name, partial(count, files[name])) for name in asked]
+        lines = [_line(name, partial(count, files[name])) for name in requested]
         done = all(lines)
     else:
-        done = _timings([files[name] for name in asked if name in files], options.runs)
-    if THREADS in asked:
+        done = _timings([files[name] for name in requested if name in files], options.runs)
+    if THREADS in requested:
         done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
-    if any(name in answered for name in asked):
-        done = _lines(RECOMMEND, costs({name: path for name, path in answered.items() if name in asked})) and done
-    if SWEEP in asked:
+    if any(name in answered for name in requested):
+        done = _lines(RECOMMEND, costs({name: path for name, path in answered.items() if name in requested})) and done
+    if SWEEP in requested:
         done = _lines(SWEEP, overheads(options.cells)) and done
-    if OBSERVE in asked:
+    if OBSERVE in requested:
         done = _lines(OBSERVE, speeds(options.capture, min(options.runs, 3))) and done
-    fluid = [name for name in asked if name in FLUID]
+    fluid = [name for name in requested if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1
     return 0 if done else 1

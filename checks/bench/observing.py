@@ -73,12 +73,14 @@ def repeated(real: Path, to: Path, packets: int = _PACKETS) -> Path:
     once, stamps, ends = bytearray(), [], []
     at = 24
     while at + 16 <= len(data):
-        seconds, nanoseconds, kept, length = struct.unpack_from("<IIII", data, at)
+        seconds, nanoseconds, captured, length = struct.unpack_from("<IIII", data, at)
         stamps.append((seconds * 10**9 + nanoseconds, len(once)))
         port = len(once) + 16 + (data[at + 16] & 15) * 4
         ends.append((port, struct.unpack_from(">HH", data, at + 16 + (data[at + 16] & 15) * 4)))
-        once += struct.pack("<IIII", 0, 0, min(kept, _SNAP), length) + data[at + 16 : at + 16 + min(kept, _SNAP)]
-        at += 16 + kept
+        once += (
+            struct.pack("<IIII", 0, 0, min(captured, _SNAP), length) + data[at + 16 : at + 16 + min(captured, _SNAP)]
+        )
+        at += 16 + captured
     lasts = stamps[-1][0] - stamps[0][0] + 1_000_000
     with to.open("wb") as file:
         file.write(struct.pack("<IHHiIII", _PCAP_NANOSECONDS, 2, 4, 0, 0, _SNAP, _RAW))

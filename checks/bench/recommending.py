@@ -13,12 +13,12 @@ from forebay.scenario import Scenario
 from forebay.search.answer import Recommendation
 from forebay.search.recommendation import recommend
 
-__all__ = ["costs", "shipped"]
+__all__ = ["costs", "scenario_files"]
 
 _SUMMED = ("million_packets", "replications", "buffers", "cpu_s")
 
 
-def shipped(folder: Path) -> dict[str, Path]:
+def scenario_files(folder: Path) -> dict[str, Path]:
     """The scenarios of a folder by the names that `--only` takes: R/dsl-access."""
     return {f"R/{path.stem}": path for path in sorted(folder.glob("*.toml"))}
 

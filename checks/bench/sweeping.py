@@ -52,7 +52,7 @@ def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
     axes = [Axis.parse(f"run.seed=1..{seeds}:{seeds}lin"), Axis.parse("link.buffer=1p..20p:20lin")]
     with tempfile.TemporaryDirectory() as folder:
         sweep(LINK, axes[1:], Path(folder, "warm"), replications=1)  # import everything that is imported only once
-        alone = _alone(axes)
+        alone = _simulation_s(axes)
         begun = time.process_time(), time.perf_counter()
         found = sweep(LINK, axes, Path(folder, "here"), replications=1, jobs=1)
         took, elapsed = time.process_time() - begun[0], time.perf_counter() - begun[1]
@@ -68,7 +68,7 @@ def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
             yield {**line, "workers": WORKERS, "tasks": cluster.tasks - tasks}
 
 
-def _alone(axes: list[Axis]) -> float:
+def _simulation_s(axes: list[Axis]) -> float:
     """Processor time of the runs by themselves, in seconds."""
     jobs = [_core.Job(job.scenario, job.engine, 1, job.replication) for job in jobs_of(LINK, axes, "packet", 1, 1)]
     begun = time.process_time()
@@ -110,9 +110,9 @@ def _cluster(folder: Path) -> Iterator[Any]:
         distributed: Any = import_module("distributed")
     except ImportError:
         raise ForebayError(f"found no dask; allowed: after `{how_to_get('cluster')}`") from None
-    told = ["--scheduler-file", str(folder / "scheduler.json")]
+    stated = ["--scheduler-file", str(folder / "scheduler.json")]
     more = ["--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
-    commands = [["dask_scheduler", *told, "--port", "0"], *[["dask_worker", *told, *more]] * WORKERS]
+    commands = [["dask_scheduler", *stated, "--port", "0"], *[["dask_worker", *stated, *more]] * WORKERS]
     with ExitStack() as stack:
         for program, *options in commands:
             command = [sys.executable, "-m", f"distributed.cli.{program}", *options, "--no-dashboard"]
@@ -120,6 +120,6 @@ def _cluster(folder: Path) -> Iterator[Any]:
                 subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             )
             stack.callback(process.kill)
-        client = stack.enter_context(distributed.Client(scheduler_file=told[1], set_as_default=False))
+        client = stack.enter_context(distributed.Client(scheduler_file=stated[1], set_as_default=False))
         client.wait_for_workers(WORKERS, timeout=60)
         yield client

@@ -13,7 +13,7 @@ from checks.coverage.families import FAMILIES, USEFUL
 from checks.coverage.truth import Truth
 from forebay.text import formatting
 
-__all__ = ["Judged", "Result", "Tally", "judge", "tables", "tallies"]
+__all__ = ["JudgedSearch", "Result", "Tally", "judge", "tables", "tallies"]
 
 #: An answer is stated surely from this confidence on, and may then be wrong in this share.
 SURE, WRONG = 0.95, 0.05
@@ -69,7 +69,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSearch:
     """One search compared with the truth.
 
     Attributes
@@ -105,18 +105,18 @@ class Judged:
         return self.is_decided and confidence is not None and confidence >= SURE - 1e-9
 
 
-def judge(result: Result, truth: Truth) -> Judged:
+def judge(result: Result, truth: Truth) -> JudgedSearch:
     """Judge one search."""
     if result.verdict == "impossible":
-        return Judged(result, truth.possible(), None, None)
+        return JudgedSearch(result, truth.possible(), None, None)
     if result.verdict != "met" or result.buffer is None:
-        return Judged(result, None, None, None)
+        return JudgedSearch(result, None, None, None)
     meets = truth.meets(result.buffer)
     minimum = truth.minimum(result.buffer)
     wrong = None if meets is None else not meets
     if minimum is None:
-        return Judged(result, wrong, None, None)
-    return Judged(result, wrong, _covered(result, minimum), result.buffer / minimum[1])
+        return JudgedSearch(result, wrong, None, None)
+    return JudgedSearch(result, wrong, _covered(result, minimum), result.buffer / minimum[1])
 
 
 def _covered(result: Result, minimum: tuple[int, int, int]) -> bool | None:
@@ -139,43 +139,43 @@ class Tally:
         The family.
     kind : str
         "engine" or "systems", or the name of one scenario.
-    judged : sequence of Judged
+    searches : sequence of Judged
         All searches.
     """
 
     family: str
     kind: str
-    judged: Sequence[Judged]
+    searches: Sequence[JudgedSearch]
 
     @property
     def stated(self) -> Sequence[bool]:
         """Whether each sure answer that can be judged is wrong."""
-        return [each.wrong for each in self.judged if each.is_stated and each.wrong is not None]
+        return [each.wrong for each in self.searches if each.is_stated and each.wrong is not None]
 
     @property
     def unstated(self) -> Sequence[bool]:
         """The same of the answers without such a confidence."""
-        return [each.wrong for each in self.judged if each.wrong is not None and not each.is_stated]
+        return [each.wrong for each in self.searches if each.wrong is not None and not each.is_stated]
 
     @property
     def covered(self) -> Sequence[bool]:
         """Whether each interval that can be judged contains the true minimum."""
-        return [each.covered for each in self.judged if each.covered is not None]
+        return [each.covered for each in self.searches if each.covered is not None]
 
     @property
     def unknown(self) -> int:
         """The number of answers that the truth does not judge."""
-        return sum(each.is_decided and each.wrong is None for each in self.judged)
+        return sum(each.is_decided and each.wrong is None for each in self.searches)
 
     @property
     def decided(self) -> Sequence[bool]:
         """Whether each search has decided."""
-        return [each.is_decided for each in self.judged]
+        return [each.is_decided for each in self.searches]
 
     @property
     def ratio(self) -> float | None:
         """The median of the answers over the true minimum."""
-        ratios = [each.ratio for each in self.judged if each.ratio is not None]
+        ratios = [each.ratio for each in self.searches if each.ratio is not None]
         return float(np.median(ratios)) if ratios else None
 
     def faults(self, slack: float = 0.0) -> list[str]:
@@ -199,7 +199,7 @@ class Tally:
         return found
 
 
-def tallies(judged: Mapping[tuple[str, str], Sequence[Judged]]) -> list[Tally]:
+def tallies(judged: Mapping[tuple[str, str], Sequence[JudgedSearch]]) -> list[Tally]:
     """Count the searches of each family and kind, in the order of the families."""
     order = sorted(judged, key=lambda key: (FAMILIES.index(key[0]), key[1]))
     return [Tally(family, kind, judged[family, kind]) for family, kind in order]
@@ -257,7 +257,7 @@ def _family_row(tally: Tally) -> tuple[str, ...]:
     return (
         tally.family,
         tally.kind,
-        str(len(tally.judged)),
+        str(len(tally.searches)),
         str(len(tally.stated)),
         _percent(tally.stated),
         _percent(tally.covered),
@@ -269,9 +269,9 @@ def _family_row(tally: Tally) -> tuple[str, ...]:
 
 def _scenario_row(tally: Tally) -> tuple[str, ...]:
     counts = [
-        str(sum(each.result.verdict == name for each in tally.judged)) for name in ("met", "impossible", "undecided")
+        str(sum(each.result.verdict == name for each in tally.searches)) for name in ("met", "impossible", "undecided")
     ]
-    results = [each.result for each in tally.judged]
+    results = [each.result for each in tally.searches]
     return (
         tally.kind,
         *counts,

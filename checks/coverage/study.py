@@ -17,14 +17,14 @@ from pathlib import Path
 import forebay
 from checks.coverage import systems, truth
 from checks.coverage.families import CASES, FAMILIES, Case
-from checks.coverage.judging import Judged, Result, Tally, judge, tables, tallies
+from checks.coverage.judging import JudgedSearch, Result, Tally, judge, tables, tallies
 from checks.coverage.systems import SYSTEMS, System
-from checks.pages import asked, print_or_write
+from checks.pages import print_or_write, selected
 from forebay.errors import ForebayError
 from forebay.search.recommendation import recommend
 from forebay.storage import journal
 from forebay.storage.build import fingerprint
-from forebay.storage.locks import alone_in
+from forebay.storage.locks import exclusive_in
 
 __all__ = ["MARKS", "Subject", "main", "run", "searched", "study"]
 
@@ -102,12 +102,12 @@ def study(results: Iterable[Result], of: Sequence[Subject]) -> tuple[list[Tally]
     tuple of (list of Tally, list of Tally)
         One for each family and kind, and one for each scenario and system.
     """
-    by_name: dict[str, list[Judged]] = {subject.name: [] for subject in of}
+    by_name: dict[str, list[JudgedSearch]] = {subject.name: [] for subject in of}
     truths = {each.name: each.truth() if isinstance(each, System) else truth.load(each) for each in of}
     for result in results:
         if result.name in truths:
             by_name[result.name].append(judge(result, truths[result.name]))
-    families: dict[tuple[str, str], list[Judged]] = {}
+    families: dict[tuple[str, str], list[JudgedSearch]] = {}
     singles = []
     for subject in of:
         found = by_name[subject.name]
@@ -134,19 +134,19 @@ def run(of: Sequence[Subject], counts: Mapping[str, int], folder: Path) -> Itera
         Existing folder of the results.
     """
     path = folder / f"{code()}.jsonl"
-    wanted = [(subject, seed) for subject in of for seed in range(1, counts[_kind(subject)] + 1)]
+    required = [(subject, seed) for subject in of for seed in range(1, counts[_kind(subject)] + 1)]
     # All scenarios advance together, so that an interrupted study has something of each.
-    wanted.sort(key=lambda each: each[1] / counts[_kind(each[0])])
+    required.sort(key=lambda each: each[1] / counts[_kind(each[0])])
     known = {(found.name, found.seed): found for found in _read(path)}
-    missing = [(subject, seed) for subject, seed in wanted if (subject.name, seed) not in known]
-    yield from (known[subject.name, seed] for subject, seed in wanted if (subject.name, seed) in known)
-    progress = _Progress(len(wanted), len(missing))
+    missing = [(subject, seed) for subject, seed in required if (subject.name, seed) not in known]
+    yield from (known[subject.name, seed] for subject, seed in required if (subject.name, seed) in known)
+    progress = _Progress(len(required), len(missing))
     with path.open("ab") as file:
         for subject, seed in missing:
             result = searched(subject, seed)
             file.write(journal.line(dataclasses.asdict(result)))
             file.flush()
-            progress.tell()
+            progress.count()
             yield result
 
 
@@ -155,15 +155,15 @@ class _Progress:
 
     def __init__(self, total: int, missing: int) -> None:
         self.total, self.missing = total, missing
-        self.done, self.begun, self.told = 0, time.monotonic(), time.monotonic()
+        self.done, self.begun, self.last_print_s = 0, time.monotonic(), time.monotonic()
 
-    def tell(self) -> None:
+    def count(self) -> None:
         """Count one search, and print a line if the last one is old enough."""
         self.done += 1
         now = time.monotonic()
-        if now - self.told < EVERY_S and self.done < self.missing:
+        if now - self.last_print_s < EVERY_S and self.done < self.missing:
             return
-        self.told = now
+        self.last_print_s = now
         left = (now - self.begun) / self.done * (self.missing - self.done)
         done = self.total - self.missing + self.done
         line = f"coverage: {done} of {self.total} searches, about {left / 60:.1f} minutes left"
@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("out/coverage"), help="where results are kept")
     parser.add_argument("--write", type=Path, help="a page, or a folder of pages, with the marks around the tables")
     options = parser.parse_args(arguments)
-    families = asked(FAMILIES, options.family)
+    families = selected(FAMILIES, options.family)
     if not families:
         parser.error(f"--family: expected a part of one of {', '.join(FAMILIES)}, found `{options.family}`")
     if options.write is not None and options.family:
@@ -213,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counts = {"engine": options.searches, "systems": options.systems}
     options.folder.mkdir(parents=True, exist_ok=True)
     try:
-        with alone_in(options.folder, "a coverage study"):
+        with exclusive_in(options.folder, "a coverage study"):
             found, single = study(run(of, counts, options.folder), of)
     except ForebayError as error:
         print(f"coverage: {error}", file=sys.stderr)

@@ -103,14 +103,14 @@ def search(system: System, seed: int) -> tuple[Outcome, int]:
     tuple of (Outcome, int)
         The outcome of the search, and the number of its replications.
     """
-    asked = 0
+    requested = 0
 
     def measure(pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        nonlocal asked
-        asked += len(pairs)
+        nonlocal requested
+        requested += len(pairs)
         return [system.report(buffer, replication, seed) for buffer, replication in pairs]
 
-    return Search(measure, system.goals, PLAN).run(), asked
+    return Search(measure, system.goals, PLAN).run(), requested
 
 
 # Curves --------------------------------------------------------------------------------------------------------------

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.coverage.families import CASES, Case
-from checks.pages import asked
+from checks.pages import selected
 from forebay import _core
 from forebay.inputs.goals import Goal, metric_value
 from forebay.scenario import Scenario, run_jobs
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.planning import reach
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 
 __all__ = ["PATH", "SEED", "Curve", "Truth", "curve", "load", "of_means", "states"]
 
@@ -181,21 +181,21 @@ def curve(case: Case) -> Curve:
     ValueError
         If there is none, or one of another scenario.
     """
-    kept = _kept().get(case.name)
-    if kept is None or kept.digest != digest(case):
+    stored = _stored().get(case.name)
+    if stored is None or stored.digest != digest(case):
         msg = f"truth.json has no curve of `{case.name}` as it is now: run python -m checks.coverage.truth"
         raise ValueError(msg)
-    return kept
+    return stored
 
 
 def load(case: Case) -> Truth:
     """Return the truth of an engine's scenario, interpolated over the logarithm of the buffer."""
-    kept = curve(case)
-    places = np.log(np.arange(1, kept.buffers[-1] + 1))
-    at = np.log(kept.buffers)
-    means = {name: np.interp(places, at, values) for name, values in kept.means.items()}
+    stored = curve(case)
+    places = np.log(np.arange(1, stored.buffers[-1] + 1))
+    at = np.log(stored.buffers)
+    means = {name: np.interp(places, at, values) for name, values in stored.means.items()}
     # Neighbors share their random streams, so that their errors do not average out.
-    errors = {name: _larger(places, at, np.asarray(values)) for name, values in kept.errors.items()}
+    errors = {name: _larger(places, at, np.asarray(values)) for name, values in stored.errors.items()}
     return of_means(case.scenario(SEED).goals, means, errors)
 
 
@@ -207,7 +207,7 @@ def _larger(places: Floats, at: Floats, values: Floats) -> Floats:
     return found
 
 
-def _kept(path: Path = PATH) -> dict[str, Curve]:
+def _stored(path: Path = PATH) -> dict[str, Curve]:
     """Return the stored curves by the names of their scenarios."""
     if not path.exists():
         return {}
@@ -289,9 +289,9 @@ class _Sampling:
         """Return how many replications of each state a buffer has."""
         return len(next(iter(self.values[buffer][0].values())))
 
-    def sample(self, wanted: Mapping[int, int]) -> None:
+    def sample(self, required: Mapping[int, int]) -> None:
         """Run replications until each state has at least the wanted number at each buffer."""
-        for buffer, count in sorted(wanted.items()):
+        for buffer, count in sorted(required.items()):
             of_states = self.values.setdefault(buffer, [{goal.name: [] for goal in self.goals} for _ in self.states])
             before = self.count(buffer)
             for state, known in zip(self.states, of_states, strict=True):
@@ -377,26 +377,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=35.0, help="CPU time of each scenario, about")
     options = parser.parse_args(arguments)
     cases = {case.name: case for case in CASES}
-    kept = {name: known for name, known in _kept().items() if name in cases}
-    chosen = asked(cases, options.only)
+    done = {name: known for name, known in _stored().items() if name in cases}
+    chosen = selected(cases, options.only)
     if not options.only and not options.anew:
-        chosen = [name for name in chosen if name not in kept or kept[name].digest != digest(cases[name])]
+        chosen = [name for name in chosen if name not in done or done[name].digest != digest(cases[name])]
     for number, name in enumerate(chosen, 1):
         begun = time.process_time()
-        kept[name] = compute(cases[name], options.seconds)
-        _write(kept, cases)
-        took, runs = time.process_time() - begun, sum(kept[name].replications)
+        done[name] = compute(cases[name], options.seconds)
+        _write(done, cases)
+        took, runs = time.process_time() - begun, sum(done[name].replications)
         line = (
-            f"coverage: {number} of {len(chosen)}: {name}: {len(kept[name].buffers)} buffers, {runs} runs, {took:.0f} s"
+            f"coverage: {number} of {len(chosen)}: {name}: {len(done[name].buffers)} buffers, {runs} runs, {took:.0f} s"
         )
         print(line, file=sys.stderr, flush=True)
     return 0
 
 
-def _write(kept: Mapping[str, Curve], order: Iterable[str]) -> None:
+def _write(curves: Mapping[str, Curve], order: Iterable[str]) -> None:
     """Write the curves, a line for each."""
-    lines = (f"{json.dumps(name)}: {json.dumps(kept[name].to_dict())}" for name in order if name in kept)
-    write_whole(PATH, "{\n" + ",\n".join(lines) + "\n}\n")
+    lines = (f"{json.dumps(name)}: {json.dumps(curves[name].to_dict())}" for name in order if name in curves)
+    write_atomically(PATH, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

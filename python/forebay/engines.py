@@ -16,7 +16,7 @@ from forebay.text.formatting import clock_time, counted
 __all__ = [
     "Pace",
     "assumes_losses",
-    "check_alone",
+    "check_exclusive",
     "forecast",
     "in_real_time",
     "is_exact",
@@ -61,7 +61,7 @@ def run_s(scenario: _core.Scenario) -> float:
     return sum(scenario.duration_s)
 
 
-def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = None) -> None:
+def check_exclusive(engine: str, *, jobs: int | None = None, scheduler: object = None) -> None:
     """Refuse to run an engine in real time beside others, or on machines that do other work.
 
     Raises
@@ -80,11 +80,11 @@ def check_alone(engine: str, *, jobs: int | None = None, scheduler: object = Non
 
 def forecast(engine: str, each_s: float, runs: int | None) -> str:
     """The duration of `runs` replications, in a line; the duration of each if `runs` is None."""
-    told = f"the {engine} engine runs in real time, one replication at a time: "
+    text = f"the {engine} engine runs in real time, one replication at a time: "
     if runs is None:
-        return f"{told}{clock_time(each_s)} each"
+        return f"{text}{clock_time(each_s)} each"
     take = "takes" if runs == 1 else "take"
-    return f"{told}{counted(runs, 'replication')} of {clock_time(each_s)} {take} {clock_time(runs * each_s)} at least"
+    return f"{text}{counted(runs, 'replication')} of {clock_time(each_s)} {take} {clock_time(runs * each_s)} at least"
 
 
 class Pace:
@@ -120,7 +120,7 @@ class Pace:
         return self._expected * self._each
 
     @property
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """The remaining time in seconds, by the mean duration of finished runs, but at least by the known one."""
         left = self._expected - self._done
         if left <= 0:
@@ -131,5 +131,5 @@ class Pace:
     @property
     def share(self) -> float:
         """The finished part of the whole time, 0 to 1."""
-        whole = self.elapsed_s + self.left_s
+        whole = self.elapsed_s + self.remaining_s
         return self.elapsed_s / whole if self._expected and whole > 0 else 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 
 __all__ = [
     "ContradictionError",
@@ -26,7 +26,7 @@ class ForebayError(Exception):
     exit_code = 1
 
     def __init__(self, text: str = "") -> None:
-        super().__init__(legible(text))
+        super().__init__(sanitize(text))
 
 
 class InputError(ForebayError):
@@ -43,7 +43,7 @@ class InputError(ForebayError):
     exit_code = 2
 
     def __init__(self, text: str, argument: str | None = None) -> None:
-        self.text = legible(text)
+        self.text = sanitize(text)
         super().__init__(self.text if argument is None else f"{argument}: {self.text}")
         self.argument = argument
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 
 __all__ = [
     "Explanation",
@@ -148,7 +148,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of this kind as plain dictionaries and lists."""
-        return {name: plain(getattr(self, name)) for name in FIELDS[self.kind]}
+        return {name: to_jsonable(getattr(self, name)) for name in FIELDS[self.kind]}
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -213,41 +213,42 @@ class _Page:
 
     def section(self, title: str, texts: Iterable[str]) -> None:
         """Texts under a title, if there are some."""
-        told = [text for text in texts if text]
-        if told:
+        paragraphs = [text for text in texts if text]
+        if paragraphs:
             self.gap()
             self.lines.append(f"{title}:")
-        for text in told:
+        for text in paragraphs:
             self.paragraph(text, 2, 2)
 
 
-def _say_key(page: _Page, told: Explanation) -> None:
+def _say_key(page: _Page, explanation: Explanation) -> None:
     """Add the allowed values of a scenario key or the unit of a metric, and the keys or words in a key."""
-    said = (
-        *(("allowed", told.allowed), ("default", told.default)),
-        *(("unit", told.unit), ("better", told.better), ("scope", told.scope)),
+    fields = (
+        *(("allowed", explanation.allowed), ("default", explanation.default)),
+        *(("unit", explanation.unit), ("better", explanation.better), ("scope", explanation.scope)),
     )
-    lines = [f"{name}: {text}" for name, text in said if text]
+    lines = [f"{name}: {text}" for name, text in fields if text]
     if lines:
         page.gap()
     for line in lines:
         page.paragraph(line, 2, 2)
-    if told.keys:
+    if explanation.keys:
         page.gap()
         page.lines.append("keys:")
-    for key in told.keys:
+    for key in explanation.keys:
         default = f" = {key.default}" if key.default else ""
         allowed = f" ({key.allowed})" if key.allowed else ""
         page.paragraph(f"{key.name}{default}{allowed}", 2, 2)
         page.paragraph(key.meaning, 6)
 
 
-def _say_formula(page: _Page, told: Explanation) -> None:
+def _say_formula(page: _Page, explanation: Explanation) -> None:
     """The equations or rules, and the meaning of their symbols."""
     symbols = [
-        f"{each.symbol}: {each.meaning}{'' if each.unit in {'', '1'} else f' ({each.unit})'}" for each in told.symbols
+        f"{each.symbol}: {each.meaning}{'' if each.unit in {'', '1'} else f' ({each.unit})'}"
+        for each in explanation.symbols
     ]
-    page.section("formula", [*told.formula, *symbols])
+    page.section("formula", [*explanation.formula, *symbols])
 
 
 def _say_parameters(page: _Page, parameters: Sequence[Key]) -> None:
@@ -271,15 +272,15 @@ def _unit(unit: str) -> str:
 
 
 def _model(text: str) -> Explanation:
-    told = json.loads(text)
+    data = json.loads(text)
     for name in ("aliases", "formula", "assumptions", "errata", "variants"):
-        told[name] = tuple(told[name])
-    told["symbols"] = tuple(Symbol(**symbol) for symbol in told["symbols"])
-    told["quantities"] = tuple(
+        data[name] = tuple(data[name])
+    data["symbols"] = tuple(Symbol(**symbol) for symbol in data["symbols"])
+    data["quantities"] = tuple(
         Quantity(each["name"], each["unit"], tuple(Parameter(**parameter) for parameter in each["parameters"]))
-        for each in told["quantities"]
+        for each in data["quantities"]
     )
-    return Explanation(**told)
+    return Explanation(**data)
 
 
 #: Form of a controller and of a queue discipline in scenario files.
@@ -402,9 +403,9 @@ def glossary(width: int) -> str:
     """
     lines: list[str] = []
     # A goal has the name of its metric.
-    told = [entry for entry in _all() if not entry.name.startswith("goal.")]
+    stated = [entry for entry in _all() if not entry.name.startswith("goal.")]
     for kind in FIELDS:
-        entries = [entry for entry in told if entry.kind == kind]
+        entries = [entry for entry in stated if entry.kind == kind]
         column = min(24, max(len(entry.name) for entry in entries))
         lines += ["", f"{_plural(kind)}:"]
         lines += [_cut(f"  {entry.name:<{column}}  {entry.title}", width) for entry in entries]
@@ -430,18 +431,18 @@ def meanings(name: str) -> tuple[Explanation, ...]:
     InputError
         If nothing has this name; the message names the likeliest one, and lists what exists.
     """
-    wanted = _folded(name)
-    exact = [entry for entry in _all() if wanted == _folded(entry.name)]
-    called = [entry for entry in _all() if entry not in exact and wanted in map(_folded, entry.aliases)]
-    within = [entry for entry in _all() if entry.kind == "scenario key" and _ends_with(entry, wanted)]
+    required = _folded(name)
+    exact = [entry for entry in _all() if required == _folded(entry.name)]
+    called = [entry for entry in _all() if entry not in exact and required in map(_folded, entry.aliases)]
+    within = [entry for entry in _all() if entry.kind == "scenario key" and _ends_with(entry, required)]
     found = (*exact, *called, *(entry for entry in within if entry not in exact))
     if not found:
         aliases = [(alias, entry.name) for entry in _all() for alias in entry.aliases]
-        raise InputError(_core.unknown("name", name.strip(), _known_beside(name), aliases))
+        raise InputError(_core.unknown("name", name.strip(), _candidates(name), aliases))
     return found
 
 
-def _known_beside(name: str) -> list[str]:
+def _candidates(name: str) -> list[str]:
     """The names that could have been meant: for a dotted name the keys of its table, for others all names."""
     keys = names()["scenario key"]
     if "." in name:
@@ -454,10 +455,10 @@ def _folded(name: str) -> str:
     return _core.american(name.strip().lower().replace("_", "-").replace(" ", "-"))
 
 
-def _ends_with(entry: Explanation, wanted: str) -> bool:
+def _ends_with(entry: Explanation, expected: str) -> bool:
     """Whether a key's last part is this; a goal's key means its metric, which is explained already."""
     table, dot, _ = entry.name.partition(".")
-    return bool(dot) and table != "goal" and _folded(entry.name).rpartition(".")[2] == wanted
+    return bool(dot) and table != "goal" and _folded(entry.name).rpartition(".")[2] == expected
 
 
 def explain(name: str) -> Explanation:

@@ -77,9 +77,9 @@ def need(*modules: str) -> None:
 def missing(*modules: str) -> MissingPackageError:
     """The error for missing modules of extras."""
     extras = {module: extra_of(module) for module in modules}
-    told = " and ".join(f"no {module}, which {extra.purpose}" for module, extra in extras.items() if extra is not None)
+    text = " and ".join(f"no {module}, which {extra.purpose}" for module, extra in extras.items() if extra is not None)
     names = dict.fromkeys(extra.name for extra in extras.values() if extra is not None)
-    return MissingPackageError(f"found {told}; allowed: after `{how_to_get(*names)}`")
+    return MissingPackageError(f"found {text}; allowed: after `{how_to_get(*names)}`")
 
 
 def how_to_get(*names: str) -> str:

@@ -12,7 +12,7 @@ from forebay.engines import simulates_hosts
 from forebay.results.warning import Kind, Warning
 from forebay.text import formatting
 
-__all__ = ["cautions", "exact", "phase_effects", "rare_states"]
+__all__ = ["exact", "phase_effects", "phase_warnings", "rare_states"]
 
 #: Relative distance from a whole number that still counts as one: a part in a thousand of a packet time.
 WITHIN = 1e-3
@@ -22,7 +22,7 @@ SHOWN = 3.0
 MOST = 20
 
 
-def cautions(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
+def phase_warnings(scenario: _core.Scenario, engine: str, runs: int) -> list[Warning]:
     """Warn of coincidences of round trips, and of declared states that `runs` runs can hardly show."""
     return [*phase_effects(scenario, engine), *rare_states(scenario, engine, runs)]
 
@@ -137,5 +137,5 @@ def _multiple(scenario: _core.Scenario, rtt: object, packet: object) -> float:
 def _packet_times(scenario: _core.Scenario, group: Mapping[str, Any]) -> int | None:
     """The round trip of a group in packet times, if that is a whole number; else None."""
     multiple = _multiple(scenario, group["rtt"], group["packet"])
-    whole = round(multiple)
-    return whole if whole >= 1 and abs(multiple - whole) < WITHIN else None
+    rounded = round(multiple)
+    return rounded if rounded >= 1 and abs(multiple - rounded) < WITHIN else None

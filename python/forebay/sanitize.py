@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["LONGEST", "control", "legible", "legible_lines"]
+__all__ = ["LONGEST", "control", "sanitize", "sanitize_lines"]
 
 #: Longer lines are cut in the middle.
 LONGEST = 2000
@@ -16,20 +16,20 @@ _IN_A_LINE = re.compile(f"[{_CONTROLS}]")
 _IN_LINES = re.compile(f"(?![\t\n\u2028\u2029])[{_CONTROLS}]")
 
 
-def legible(text: str) -> str:
+def sanitize(text: str) -> str:
     """One line of bounded length without active characters: control characters are written as their numbers."""
-    return _shortened(_IN_A_LINE.sub(_told, _shortened(text)))
+    return _shortened(_IN_A_LINE.sub(_escaped, _shortened(text)))
 
 
-def legible_lines(text: str) -> str:
+def sanitize_lines(text: str) -> str:
     """The same for a text of several lines, whatever its length: line ends and tabs stay."""
-    return _IN_LINES.sub(_told, text.replace("\r\n", "\n"))
+    return _IN_LINES.sub(_escaped, text.replace("\r\n", "\n"))
 
 
 def control(line: str) -> str | None:
     """The first active character of a line, written as its number; None if there is none."""
     found = _IN_A_LINE.search(line)
-    return found and _told(found)
+    return found and _escaped(found)
 
 
 def _shortened(text: str) -> str:
@@ -39,5 +39,5 @@ def _shortened(text: str) -> str:
     return f"{text[:half]} ... ({len(text) - 2 * half} characters) ... {text[-half:]}"
 
 
-def _told(found: re.Match[str]) -> str:
+def _escaped(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from forebay import _core
-from forebay.engines import check_alone
+from forebay.engines import check_exclusive
 from forebay.errors import InputError
-from forebay.inputs.bundled_scenarios import FOLDER, SIGN, shipped
+from forebay.inputs.bundled_scenarios import FOLDER, SIGN, bundled
 from forebay.inputs.goals import Goal, distinct
 from forebay.inputs.link_traces import changes_of_files
-from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, whole
-from forebay.phase_effects import cautions
+from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, integer
+from forebay.phase_effects import phase_warnings
 from forebay.results import notebook_repr
 from forebay.results.report import BufferSize, Report
 
@@ -120,7 +120,7 @@ class Scenario:
         'DSL line: one CUBIC download beside a video call'
         """
         if isinstance(path, str) and path.startswith(SIGN):
-            return cls.parse(shipped(path).text, "toml", overrides, path, FOLDER)
+            return cls.parse(bundled(path).text, "toml", overrides, path, FOLDER)
         path = Path(path)
         kind = "json" if path.suffix == ".json" else "toml"
         return cls.parse(read(path), kind, overrides, str(path), path.parent)
@@ -170,12 +170,12 @@ class Scenario:
         changed = self.core.with_overrides(overrides)
         # A changed goal replaces all goals on its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)
-        kept = [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)]
-        return Scenario(changed, kept)._as_written(self._written and self._written.changed(*overrides))
+        retained = [bound for bound in self._bounds if before[bound.name] == after.get(bound.name)]
+        return Scenario(changed, retained)._as_written(self._written and self._written.changed(*overrides))
 
     def with_packets(self, packets: int) -> Scenario:
         """Return the same scenario with this buffer at the target link, a packet or byte limit as before."""
-        changed = self.with_core(self.core.with_packets(whole(packets, (0, MOST_PACKETS), "packets")))
+        changed = self.with_core(self.core.with_packets(integer(packets, (0, MOST_PACKETS), "packets")))
         return changed._as_written(self._written and self._written.changed(f"{TARGET}={packets}p"))
 
     def with_core(self, core: _core.Scenario) -> Scenario:
@@ -315,17 +315,17 @@ class Scenario:
         1.0
         """
         count = self.core.replications if replications is None else replications
-        count = whole(count, (1, MOST_REPLICATIONS), "replications")
-        check_alone(engine, jobs=jobs)
+        count = integer(count, (1, MOST_REPLICATIONS), "replications")
+        check_exclusive(engine, jobs=jobs)
         if any(known.name == engine and not known.replicates for known in _core.engines()):
             count = 1  # a formula has nothing to repeat
-        seed = self.core.seed if seed is None else whole(seed, (0, MOST_SEED), "seed")
+        seed = self.core.seed if seed is None else integer(seed, (0, MOST_SEED), "seed")
         work = [
             _core.Job(self.core, engine, seed, replication, traces=traces and replication == 0, model=model)
             for replication in range(count)
         ]
         report = Report.over(run_jobs(work, jobs, progress), self.resolved)
-        return report.warned(cautions(self.core, engine, count))
+        return report.warned(phase_warnings(self.core, engine, count))
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r} {self.core.sha256[:12]}>"
@@ -372,8 +372,8 @@ def _neighbor(path: Path) -> str:
         names = [entry.name for entry in path.parent.iterdir() if entry.suffix in {".toml", ".json"}]
     except OSError:
         return ""
-    meant = _core.likeliest(path.name, sorted(name for name in names if name.isprintable()))
-    return "" if meant is None else f"; did you mean `{path.with_name(meant)}`?"
+    suggestion = _core.likeliest(path.name, sorted(name for name in names if name.isprintable()))
+    return "" if suggestion is None else f"; did you mean `{path.with_name(suggestion)}`?"
 
 
 def run_jobs(
@@ -413,4 +413,4 @@ def run_jobs(
 
 def threads(jobs: int | None) -> int:
     """The number of threads of an option: all cores by default."""
-    return cores() if jobs is None else whole(jobs, (1, MOST_JOBS), "jobs")
+    return cores() if jobs is None else integer(jobs, (1, MOST_JOBS), "jobs")

@@ -18,7 +18,7 @@ from checks.atlas import making
 from checks.atlas.cells import MOST_CROWDED, MOST_PACKETS, TARGETS, Cell, cells
 from checks.atlas.drawing import draw_buffers, draw_rules
 from checks.atlas.fitting import fitted
-from checks.atlas.judging import Verdict, judged, tally
+from checks.atlas.judging import Verdict, rule_results, tally
 from checks.atlas.making import computed
 from checks.atlas.page import FITS, FOUND, RULES, renew
 from forebay.atlas.rows import Row, read, write
@@ -88,7 +88,7 @@ def test_more_utilization_needs_more_and_rules_are_judged_by_it() -> None:
     # New Reno's windows halve: between a fifth of the bandwidth-delay product and twice that will do.
     assert 0.2 * SMALL.bdp <= more.buffer_packets <= 2 * SMALL.bdp + 4
     assert all(row.data_packets > 0 and row.replications > 4 for row in found)
-    for each in judged(found):
+    for each in rule_results(found):
         row = each.row
         assert row.low_packets is not None
         assert row.high_packets is not None
@@ -102,20 +102,20 @@ def row(flows: int, rule: float, *, low: int, high: int) -> Row:
 
 def test_a_rule_is_right_within_a_fifth_of_the_interval() -> None:
     def verdict(low: int, high: int) -> Verdict:
-        return next(each.verdict for each in judged([row(1, 83.3, low=low, high=high)]) if each.rule == "bdp")
+        return next(each.verdict for each in rule_results([row(1, 83.3, low=low, high=high)]) if each.rule == "bdp")
 
     # The rule of thumb says about 82 packets.
     assert verdict(70, 80) is verdict(95, 120) is verdict(50, 70) is Verdict.RIGHT
     assert verdict(110, 130) is Verdict.SMALL
     assert verdict(20, 60) is Verdict.LARGE
     nothing = replace(row(1, 83.3, low=1, high=1), buffer_packets=None, low_packets=None, high_packets=None)
-    assert not list(judged([nothing]))
-    found = tally(judged([row(1, 83.3, low=70, high=80), row(100, 83.3, low=5, high=8)]))
+    assert not list(rule_results([nothing]))
+    found = tally(rule_results([row(1, 83.3, low=70, high=80), row(100, 83.3, low=5, high=8)]))
     assert found["bdp", "newreno"] == Counter({Verdict.RIGHT: 1, Verdict.LARGE: 1})
 
 
 def test_an_interrupted_atlas_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, wanted = tmp_path / "kept" / "cells.jsonl", list(cells())[:4]
+    retained, required = tmp_path / "kept" / "cells.jsonl", list(cells())[:4]
     made: list[Cell] = []
 
     def rows(cell: Cell) -> list[Row]:
@@ -123,16 +123,16 @@ def test_an_interrupted_atlas_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
         return [row(cell.flows, cell.bdp, low=1, high=2)]
 
     monkeypatch.setattr(making, "rows", rows)
-    first = list(itertools.islice(computed(wanted, kept), 2))
-    with kept.open("ab") as file:
+    first = list(itertools.islice(computed(required, retained), 2))
+    with retained.open("ab") as file:
         file.write(b'0badc0de {"build": "this", "cell": "x"}\n')
-        file.write(journal.line({"build": "another", "cell": wanted[2].name, "rows": []}) + b"half a li")
-    second = list(computed(wanted, kept))
+        file.write(journal.line({"build": "another", "cell": required[2].name, "rows": []}) + b"half a li")
+    second = list(computed(required, retained))
     assert [there for there, _ in first] == [False, False]
     assert [there for there, _ in second] == [True, True, False, False]
-    assert made == wanted
+    assert made == required
     assert [found for _, found in second[:2]] == [found for _, found in first]
-    assert all(there for there, _ in computed(wanted, kept))
+    assert all(there for there, _ in computed(required, retained))
 
 
 def test_the_table_keeps_every_row_to_the_last_bit(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_pictures_show_every_controller_and_rule() -> None:
     found = [
         replace(row(flows, 83.3, low=20, high=30), controller=name) for flows in (10, 1) for name in ("newreno", "bbr")
     ]
-    buffers, rules = draw_buffers(found), draw_rules(list(judged(found)))
+    buffers, rules = draw_buffers(found), draw_rules(list(rule_results(found)))
     assert [panel.get_title("left") for panel in buffers.axes] == ["New Reno", "CUBIC", "BBR", "BBRv3"]
     assert [len(panel.lines) for panel in buffers.axes] == [2, 2, 2, 2], "a line for the rate, one for the rule"
     assert list(buffers.axes[0].lines[0].get_xdata()) == [1, 10], "from few flows to many"
@@ -237,7 +237,7 @@ def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
     page = tmp_path / "atlas.md"
     empty = "\n".join(f"{begin}\n{end}\n" for begin, end in (FOUND, RULES, FITS))
     page.write_text(f"# Atlas\n\n{empty}", encoding="utf-8")
-    renew(page, found, list(judged(found)))
+    renew(page, found, list(rule_results(found)))
     first = page.read_text(encoding="utf-8")
     (of_rule,) = [line for line in within(first, RULES, "page").splitlines() if "`bdp`" in line]
     # BDP: just right for New Reno, too little for CUBIC; it is no rule for BBR.
@@ -248,7 +248,7 @@ def test_the_page_tells_what_was_found(tmp_path: Path) -> None:
     (count,) = [line for line in within(first, FOUND, "page").splitlines() if line.startswith("| BBR, 95 %")]
     links = sum(cell.controller == "bbr" for cell in list(cells())[::3])
     assert count == f"| BBR, 95 % | {links} | {links} | a factor of 1.21 | a factor of 1.21 | {links / 1000:.1f} |"
-    renew(page, found, list(judged(found)))
+    renew(page, found, list(rule_results(found)))
     assert page.read_text(encoding="utf-8") == first
 
 
@@ -264,7 +264,7 @@ def test_the_table_that_comes_with_forebay_is_the_one_of_the_manual(tmp_path: Pa
     ]
     page = tmp_path / "atlas.md"
     page.write_text((ROOT / "docs" / "reference" / "atlas.md").read_text(encoding="utf-8"), encoding="utf-8")
-    renew(page, found, list(judged(found)))
+    renew(page, found, list(rule_results(found)))
     assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "reference" / "atlas.md").read_text(encoding="utf-8")
 
 

@@ -92,11 +92,11 @@ def test_a_power_law_is_met_exactly(place: Place) -> None:
     ],
     ids=str,
 )
-def test_nothing_is_said_beyond(place: Place) -> None:
+def test_outside_the_atlas_there_is_no_prior(place: Place) -> None:
     assert between(place, table()) is None
 
 
-def test_nothing_is_said_beside_a_link_that_has_no_buffer() -> None:
+def test_a_link_without_a_buffer_has_no_prior() -> None:
     rows = [
         replace(row, low_packets=None, high_packets=None) if (row.rate_bps, row.flows) == (1e9, 100) else row
         for row in table()

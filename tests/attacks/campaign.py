@@ -55,10 +55,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=None)
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rust = [path.stem for path in sorted((ROOT / "fuzz" / "fuzz_targets").glob("*.rs"))]
     known = [*rust, *TARGETS, SCENARIOS]
-    names = [name for name in asked.only.split(",") if name] or known
+    names = [name for name in options.only.split(",") if name] or known
     for name in names:
         if name not in known:
             print(f"make fuzz: found ONLY={name}; allowed: {', '.join(known)}", file=sys.stderr)
@@ -67,15 +67,15 @@ def main(arguments: list[str]) -> int:
     mine = [name for name in names if name in rust]
     toolchain = _toolchain() if mine else None
     if toolchain is not None and _built(toolchain, mine):
-        outcomes += [_told(_fuzzed(name, _rust(name, toolchain), asked.seconds)) for name in mine]
+        outcomes += [_told(_fuzzed(name, _rust(name, toolchain), options.seconds)) for name in mine]
     mine = [name for name in names if name in TARGETS]
     if mine and importlib.util.find_spec("atheris") is None:
         print(f"make fuzz: no atheris for this Python ({', '.join(mine)} are left out): it has wheels for CPython "
               "3.11 to 3.13 on Linux", file=sys.stderr)  # fmt: skip
     elif mine:
-        outcomes += [_told(_fuzzed(name, _python(name), asked.seconds)) for name in mine]
+        outcomes += [_told(_fuzzed(name, _python(name), options.seconds)) for name in mine]
     if SCENARIOS in names:
-        outcomes.append(_told(_scenarios(asked.seconds, asked.seed)))
+        outcomes.append(_told(_scenarios(options.seconds, options.seed)))
     return _summary(outcomes)
 
 
@@ -155,13 +155,13 @@ def _fuzzed(name: str, commands: tuple[list[str], str], seconds: int) -> Outcome
             code = 1
     text = log.read_text(encoding="utf-8", errors="replace")
     found = tuple(dict.fromkeys(re.findall(r"Test unit written to (\S+)", text)))
-    told = [repeat % os.path.relpath(path, ROOT) for path in found]
-    if code != 0 and not told:
-        told = [f"it ended with {code}: see {os.path.relpath(log, ROOT)}"]
+    texts = [repeat % os.path.relpath(path, ROOT) for path in found]
+    if code != 0 and not texts:
+        texts = [f"it ended with {code}: see {os.path.relpath(log, ROOT)}"]
     executions = re.search(r"stat::number_of_executed_units:\s*(\d+)", text)
     coverage = re.findall(r" cov: (\d+)", text)
     return Outcome(
-        name, int(executions[1]) if executions else None, int(coverage[-1]) if coverage else None, tuple(told)
+        name, int(executions[1]) if executions else None, int(coverage[-1]) if coverage else None, tuple(texts)
     )
 
 
@@ -190,9 +190,9 @@ def _scenarios(seconds: int, seed: int | None) -> Outcome:
         str(seconds),
         *([] if seed is None else [str(seed)]),
     ]
-    said = list(_said(run))
-    found = tuple(line.removeprefix("repeat: ") for line in said if line.startswith("repeat: "))
-    count = re.match(r"seed \d+: (\d+) scenarios", said[-1]) if said else None
+    statements = list(_said(run))
+    found = tuple(line.removeprefix("repeat: ") for line in statements if line.startswith("repeat: "))
+    count = re.match(r"seed \d+: (\d+) scenarios", statements[-1]) if statements else None
     if count is None:
         found = (*found, "it ended early")
     return Outcome(SCENARIOS, int(count[1]) if count else None, None, found)

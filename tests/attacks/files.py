@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.scenario import Scenario
 from forebay.search.listener import Callbacks
 from forebay.storage import journal
@@ -54,9 +54,9 @@ measure = "2s"
 def _folder() -> Path:
     """A folder for the files that readers want to have on a disk; in memory where there is such a thing."""
     memory = Path("/dev/shm")
-    kept = tempfile.TemporaryDirectory(prefix="forebay-attack-", dir=memory if memory.is_dir() else None)
-    _KEPT.append(kept)
-    return Path(kept.name)
+    retained = tempfile.TemporaryDirectory(prefix="forebay-attack-", dir=memory if memory.is_dir() else None)
+    _KEPT.append(retained)
+    return Path(retained.name)
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
@@ -76,8 +76,8 @@ def document_(raw: bytes) -> None:
     """A document that was read has the same content after it is written and read again."""
     with refused():
         found = document(raw, "file", "a document")
-        again = json.dumps(found).encode()
-        assert document(again, "file", "a document") == found
+        repeated = json.dumps(found).encode()
+        assert document(repeated, "file", "a document") == found
         assert _depth(found) <= 64
 
 
@@ -112,7 +112,7 @@ def bundle(raw: bytes) -> None:
     with _file("b.zip", packed) as path, refused():
         found, claimed = bundling._read(path)
         assert len(claimed) == bundling._size(found)
-        assert Manifest.of(plain(found)) == found
+        assert Manifest.of(to_jsonable(found)) == found
         for line in bundling._compare(claimed, [{**row, "cell": row["cell"]} for row in claimed[1:]]):
             check_sentence(line)
 
@@ -159,16 +159,16 @@ def cell(raw: bytes) -> None:
             raw = journal.line({**own, **row})
         except (ValueError, RecursionError):
             return
-    told: list[str] = []
+    messages: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "1.jsonl"
         path.write_bytes(raw)
         batches = Batches(Path(folder))
-        found = batches.rows({_job().key: _job()}, lambda _path, what: told.append(what))
+        found = batches.rows({_job().key: _job()}, lambda _path, what: messages.append(what))
         assert all(_job().is_of(row) for row in found.values())
-        assert batches.rows({_job().key: _job()}, lambda *_: told.append("again")) == found
-    assert len(told) <= 1
-    for what in told:
+        assert batches.rows({_job().key: _job()}, lambda *_: messages.append("again")) == found
+    assert len(messages) <= 1
+    for what in messages:
         check_sentence(what)
 
 
@@ -205,9 +205,9 @@ def hashes(raw: bytes) -> None:
     except DamagedError as error:
         check_sentence(str(error))
     else:
-        told = json.loads(raw)
-        assert told["identity"] == "this"
-        assert all(honest["files"].get(name) == known for name, known in told["files"].items())
+        data = json.loads(raw)
+        assert data["identity"] == "this"
+        assert all(honest["files"].get(name) == known for name, known in data["files"].items())
 
 
 def search(raw: bytes) -> None:
@@ -215,20 +215,20 @@ def search(raw: bytes) -> None:
     from forebay.search.resumption import Resumption
 
     scenario = _job().scenario
-    kept = Resumption(_folder()).of(scenario, "packet", "link.buffer")
-    path, asked = kept.path, kept._search
-    kept.close()
-    lines = [json.dumps({"search": asked}).encode(), *raw.split(b"\n")]
+    stored = Resumption(_folder()).of(scenario, "packet", "link.buffer")
+    path, requested = stored.path, stored._search
+    stored.close()
+    lines = [json.dumps({"search": requested}).encode(), *raw.split(b"\n")]
     whole = b"".join(b"%08x %s\n" % (zlib.crc32(line), line) for line in lines)
     with _file(path.name, whole):
-        said: list[str] = []
-        again = Resumption(_folder(), Callbacks(tell=said.append)).of(scenario, "packet", "link.buffer")
-        assert again.count + again.damaged <= len(lines)
-        for pair in list(again._texts):
-            report = again.take(pair, scenario.sha256)
+        messages: list[str] = []
+        reopened = Resumption(_folder(), Callbacks(tell=messages.append)).of(scenario, "packet", "link.buffer")
+        assert reopened.count + reopened.damaged <= len(lines)
+        for pair in list(reopened._texts):
+            report = reopened.take(pair, scenario.sha256)
             assert report is None or json.loads(report.core.json())["scenario_sha256"] == scenario.sha256
-        again.close()
-        for line in said:
+        reopened.close()
+        for line in messages:
             check_sentence(line)
 
 
@@ -242,11 +242,11 @@ def _papers() -> dict[str, Paper]:
 def gallery(raw: bytes) -> None:
     """Figures of a gallery, findings and rows: left out by name, or taken."""
     from checks import findings, rows
-    from forebay.papers.gallery import left_in
+    from forebay.papers.gallery import earlier_figures
 
-    said: list[str] = []
+    messages: list[str] = []
     with _file("gallery.json", raw) as path:
-        list(left_in(path.parent, _papers(), said.append))
+        list(earlier_figures(path.parent, _papers(), messages.append))
         with refused():
             found = findings.read(path)
             findings.biases(found)
@@ -255,6 +255,6 @@ def gallery(raw: bytes) -> None:
         with _file(f"{kind}.jsonl", raw) as path:
             for row in rows.read_folder(path.parent, kind):
                 if isinstance(row, tuple):
-                    said.append(": ".join(row))
-    for line in said:
+                    messages.append(": ".join(row))
+    for line in messages:
         check_sentence(line)

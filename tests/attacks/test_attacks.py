@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import ForebayError, InputError, UnsupportedError
-from forebay.sanitize import LONGEST, legible
+from forebay.sanitize import LONGEST, sanitize
 from tests.attacks import campaign
 from tests.attacks.laws import ACTING, check_sentence
 from tests.attacks.mutation import Mutation
@@ -30,12 +30,12 @@ def test_damage_of_a_byte_breaks_no_law(name: str) -> None:
     files = sorted((CORPORA / name).glob("*"))
     assert len(files) >= 5, files
     for number, path in enumerate(files):
-        whole = path.read_bytes()
-        step = 1 + len(whole) // 3
-        for at in range(number % step, len(whole), step):
+        original = path.read_bytes()
+        step = 1 + len(original) // 3
+        for at in range(number % step, len(original), step):
             for change in (b'"', b"\n", b"\xff", b"9", b"\x1b", b""):
-                TARGETS[name].feed(whole[:at] + change + whole[at + 1 :])
-            TARGETS[name].feed(whole[:at])
+                TARGETS[name].feed(original[:at] + change + original[at + 1 :])
+            TARGETS[name].feed(original[:at])
 
 
 @pytest.mark.sampled(4)
@@ -61,14 +61,14 @@ def test_a_mutation_is_repeated_by_its_seed_and_changes_something() -> None:
 @pytest.mark.parametrize("text", ["a\nb", "\x1b[31m", "\u202eab", "x" * 10**6, "\n" * 10**5, "plain – ≥ µ"])
 def test_an_error_is_a_sentence_whatever_was_found(kind: type[ForebayError], text: str) -> None:
     check_sentence(str(kind(text)))
-    assert legible(legible(text)) == legible(text)
+    assert sanitize(sanitize(text)) == sanitize(text)
     assert ("plain" in text) == (str(kind(text)) == text)
     named = InputError(text, "over")
     check_sentence(str(named))
     assert str(named).startswith("over: ")
-    assert named.text == legible(text)
+    assert named.text == sanitize(text)
     assert not ACTING.search(named.text)
-    assert len(legible(text)) < LONGEST + 50
+    assert len(sanitize(text)) < LONGEST + 50
 
 
 # The campaign -------------------------------------------------------------------------------------------------------
@@ -76,13 +76,13 @@ def test_an_error_is_a_sentence_whatever_was_found(kind: type[ForebayError], tex
 RUST = [path.stem for path in sorted((ROOT / "fuzz" / "fuzz_targets").glob("*.rs"))]
 
 
-def test_every_target_has_a_corpus_and_is_told_of() -> None:
-    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+def test_every_target_has_a_corpus_and_is_documented() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     registry = (ROOT / "crates" / "attack" / "src" / "lib.rs").read_text(encoding="utf-8")
     manifest = (ROOT / "fuzz" / "Cargo.toml").read_text(encoding="utf-8")
     assert {path.name for path in CORPORA.iterdir()} == {*RUST, *TARGETS}
     for name in [*RUST, *TARGETS, campaign.SCENARIOS]:
-        assert f"`{name}`" in told, name
+        assert f"`{name}`" in text, name
     for name in RUST:
         assert f'name = "{name}"' in manifest
         assert name == "runs" or f'name: "{name}"' in registry

@@ -11,7 +11,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes
 from forebay.errors import ForebayError, UnsupportedError
-from forebay.inputs.goals import check_bounds, named, split_goal
+from forebay.inputs.goals import check_bounds, metric_of_goal, split_goal
 from forebay.scenario import Scenario, utf8
 from forebay.search.buffer_variable import BufferVariable
 from forebay.sweeps.axes import MOST_VALUES, Axis
@@ -46,14 +46,14 @@ def _held(table: str, queue: object) -> None:
     if isinstance(queue, Classes):
         names = {name for entry in queue.classes for name in entry.groups}
         flows = "".join(f'[[flows]]\nname = "{name}"\nrtt = "10ms"\n' for name in sorted(names)) or flows
-    said = ""
+    text = ""
     try:
         Scenario.parse(table + flows)
     except ForebayError as error:
-        said = str(error)
-        check_sentence(said)
+        text = str(error)
+        check_sentence(text)
     # A rate, a buffer or a name beyond what a link may have is no mistake of the reader's.
-    assert "not TOML" not in said, table
+    assert "not TOML" not in text, table
 
 
 def _written(found: object) -> None:
@@ -62,11 +62,11 @@ def _written(found: object) -> None:
     if port.rate is None:
         return
     try:
-        told = fit(system, port).port
+        fitted = fit(system, port).port
     except UnsupportedError as error:
         check_sentence(str(error))
         return
-    assert fit(system, told).port == told
+    assert fit(system, fitted).port == fitted
     try:
         lines = configure(system, port).lines
     except KeyError as unsaid:
@@ -95,7 +95,7 @@ def _start() -> Scenario:
 
 def options(raw: bytes) -> None:
     """Values of options, whichever they are meant for."""
-    from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING, Share, Size, Whole
+    from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING, IntegerValue, Share, Size
     from forebay.text.formatting import share
 
     text = raw.decode("utf-8", errors="replace").replace("\0", "")
@@ -110,12 +110,12 @@ def options(raw: bytes) -> None:
     with refused():
         name, sense, threshold = split_goal(text)
         assert split_goal(f"{name}{sense}{threshold}") == (name, sense, threshold)
-        named(text)
+        metric_of_goal(text)
         changed = _start().changed(("goals", f"goal.{name}", f"{sense} {threshold}"))
         check_bounds((goal, text) for goal in changed.goals)
     with refused():
-        BufferVariable(_start()).named(text)
-    for value in (Whole(0, 2**64 - 1), Size(), Share(), CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING):
+        BufferVariable(_start()).of_key(text)
+    for value in (IntegerValue(0, 2**64 - 1), Size(), Share(), CONTROLLER, DISCIPLINE, GOAL, PLATFORM, SETTING):
         with refused():
             value.convert(text, None, None)
     with refused():

@@ -133,12 +133,12 @@ def recovery(scenario: Scenario) -> str:
 @pytest.mark.parametrize("stack", ["rfc", "linux", "ns2"])
 def test_a_changed_controller_brings_the_recovery_of_its_file(stack: str) -> None:
     text = TWO.replace("rtt ", f'stack = "{stack}"\nrtt ')
-    plain = Scenario.parse(text)
+    unchanged = Scenario.parse(text)
     for cca in ("bbr", "bbr3", "newreno"):
-        changed = plain.changed(f"flows.bulk.cca={cca}")
+        changed = unchanged.changed(f"flows.bulk.cca={cca}")
         assert changed.core.sha256 == Scenario.parse(text, overrides=[f"flows.bulk.cca={cca}"]).core.sha256
         back = changed.changed("flows.*.cca=cubic")
-        assert back.core.sha256 == plain.core.sha256
+        assert back.core.sha256 == unchanged.core.sha256
         assert Scenario.parse(changed.toml).core.sha256 == changed.core.sha256
         assert Scenario.of(changed.resolved).core.sha256 == changed.core.sha256
 

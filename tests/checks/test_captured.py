@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from checks.bench.observing import repeated
-from checks.captured import Compared, Told, capture, compared, seen, tables, told
+from checks.captured import Compared, LinkFinding, capture, compared, link_findings, seen, tables
 from checks.captured_cases import Case
 from checks.captured_readings import PROGRAMS, controllers, of_sockets, ours, ports
 from checks.observed_places import PLACES
@@ -89,13 +89,13 @@ def test_what_is_counted_is_equal_and_what_is_measured_nearly() -> None:
     assert agrees("least round trip", 4e-6, 0.0, "tcptrace")
 
 
-def test_what_is_told_is_right_unknown_or_off() -> None:
+def test_each_finding_is_right_unknown_or_off() -> None:
     rows = [
-        Told("a", "sender", "link rate", 20e6, None),
-        Told("a", "receiver", "link rate", 20e6, 20.1e6),
-        Told("b", "receiver", "link rate", 20e6, 21e6),
-        Told("b", "both", "buffer", 12_000.0, 13_500.0),
-        Told("b", "both", "limit", "link", "its receiver"),
+        LinkFinding("a", "sender", "link rate", 20e6, None),
+        LinkFinding("a", "receiver", "link rate", 20e6, 20.1e6),
+        LinkFinding("b", "receiver", "link rate", 20e6, 21e6),
+        LinkFinding("b", "both", "buffer", 12_000.0, 13_500.0),
+        LinkFinding("b", "both", "limit", "link", "its receiver"),
     ]
     assert [each.is_right for each in rows] == [True, True, False, True, False]
     text = tables([Compared("a", "sender", "packets", "tshark", 1, 5, 5)], rows)
@@ -114,9 +114,9 @@ def test_a_capture_is_repeated_under_other_ports(tmp_path: Path) -> None:
     data = file.read_bytes()
     at = 24
     while at < len(data):
-        seconds, nanoseconds, kept, _ = struct.unpack_from("<IIII", data, at)
+        seconds, nanoseconds, retained, _ = struct.unpack_from("<IIII", data, at)
         stamps.append(seconds * 10**9 + nanoseconds)
-        at += 16 + kept
+        at += 16 + retained
     assert stamps == sorted(stamps)
 
 
@@ -129,12 +129,16 @@ def test_a_real_kernel_s_socket_is_observed_as_it_was(tmp_path: Path) -> None:
     capture(case, tmp_path)
     pairs = compared("short", tmp_path)
     exact = {"packets", "IP bytes", "unique bytes", "repeated packets", "repeated bytes", "segment"}
-    of_the_sender = [each for each in pairs if each.side == "sender" and each.what in exact]
+    of_the_sender = [each for each in pairs if each.side == "sender" and each.quantity in exact]
     assert len(of_the_sender) >= 4
     assert all(each.agrees for each in of_the_sender), [each for each in of_the_sender if not each.agrees]
-    said = told("short", case, tmp_path)
-    assert {each.found for each in said if each.what == "place"} == {"before the queue", "behind the queue"}
-    wrong = [each for each in said if each.what in {"limited flows", "limit", "base round trip"} and not each.is_right]
+    statements = link_findings("short", case, tmp_path)
+    assert {each.found for each in statements if each.quantity == "place"} == {"before the queue", "behind the queue"}
+    wrong = [
+        each
+        for each in statements
+        if each.quantity in {"limited flows", "limit", "base round trip"} and not each.is_right
+    ]
     assert wrong == []
     places = seen("short", case, tmp_path)
     assert [each.place for each in places] == list(PLACES)

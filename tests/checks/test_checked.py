@@ -32,24 +32,24 @@ def _compared(file: str) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("file", PROGRAMS)
-def test_who_is_said_to_be_compared_with_a_program_is_in_its_rows(file: str) -> None:
+def test_an_algorithm_listed_as_compared_is_in_the_rows_of_the_program(file: str) -> None:
     if not file_of(FOLDER, file).is_file():
         pytest.skip(f"no {file} rows")
     program = PROGRAMS[file]
     for registry, compared in zip((_core.controllers(), _core.disciplines()), _compared(file), strict=True):
-        said = {known.name for known in registry if any(line.startswith(program) for line in known.checked)}
-        assert said == compared
+        values = {known.name for known in registry if any(line.startswith(program) for line in known.checked)}
+        assert values == compared
 
 
 def test_explain_and_the_manual_say_it() -> None:
     page = Path("docs/reference/algorithms.md").read_text(encoding="utf-8")
     for known in [*_core.controllers(), *_core.disciplines()]:
-        told = explain(known.name)
-        if told.kind == "model":  # of the same name, and found first
+        explanation = explain(known.name)
+        if explanation.kind == "model":  # of the same name, and found first
             continue
-        assert told.checked == tuple(known.checked)
-        assert json.loads(told.to_json())["checked"] == known.checked
-        assert "compared with:" in str(told)
+        assert explanation.checked == tuple(known.checked)
+        assert json.loads(explanation.to_json())["checked"] == known.checked
+        assert "compared with:" in str(explanation)
         assert f"| `{known.name}` |" in page
         assert "; ".join(known.checked).replace("|", "\\|") in page
         programs = [line for line in known.checked if line.startswith(tuple(PROGRAMS.values()))]

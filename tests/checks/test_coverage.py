@@ -11,7 +11,7 @@ import pytest
 
 from checks.coverage import study, systems, truth
 from checks.coverage.families import CASES, FAMILIES, USEFUL
-from checks.coverage.judging import Judged, Result, Tally, judge, tables, verdict
+from checks.coverage.judging import JudgedSearch, Result, Tally, judge, tables, verdict
 from checks.coverage.systems import PLAN, SYSTEMS, System
 from checks.coverage.truth import SEED, Truth, of_means
 from forebay import _core
@@ -48,8 +48,8 @@ class Repeating(System):
     def report(self, buffer: int, replication: int, seed: int) -> Report:
         metrics = super().report(buffer, replication // 32, seed).metrics
         trace = 1e-6 * float(np.random.default_rng((seed, buffer, replication)).normal())
-        told = {name: {"mean": estimate.mean + trace} for name, estimate in metrics.items()}
-        return Report.of({"engine": "test", "metrics": told, "groups": []})
+        values = {name: {"mean": estimate.mean + trace} for name, estimate in metrics.items()}
+        return Report.of({"engine": "test", "metrics": values, "groups": []})
 
 
 def test_a_search_that_is_too_sure_fails() -> None:
@@ -86,17 +86,17 @@ def test_most_buffers_of_each_scenario_can_be_judged() -> None:
 
 
 @pytest.mark.parametrize("family", [family for family in FAMILIES if family not in {"rare floods", "bimodal counts"}])
-def test_the_kept_truth_agrees_with_fresh_runs(family: str) -> None:
+def test_the_stored_truth_agrees_with_fresh_runs(family: str) -> None:
     """If numbers of the engine change, `python -m checks.coverage.truth --anew` computes the truth again."""
     case = next(case for case in CASES if case.family == family)
-    kept, scenario = truth.curve(case), case.scenario(77)
-    for place in range(0, len(kept.buffers), len(kept.buffers) // 3):
-        core = scenario.with_packets(kept.buffers[place]).core
+    retained, scenario = truth.curve(case), case.scenario(77)
+    for place in range(0, len(retained.buffers), len(retained.buffers) // 3):
+        core = scenario.with_packets(retained.buffers[place]).core
         reports = run_jobs([_core.Job(core, "packet", 77, number) for number in range(80)], 1)
         for goal in scenario.goals:
             fresh = np.array([metric_value(goal.name, report) for report in reports])
-            error = np.hypot(fresh.std(ddof=1) / np.sqrt(len(fresh)), kept.errors[goal.name][place])
-            assert abs(fresh.mean() - kept.means[goal.name][place]) <= 5 * error + 1e-4, (case.name, place)
+            error = np.hypot(fresh.std(ddof=1) / np.sqrt(len(fresh)), retained.errors[goal.name][place])
+            assert abs(fresh.mean() - retained.means[goal.name][place]) <= 5 * error + 1e-4, (case.name, place)
 
 
 def test_the_states_of_a_scenario_have_its_probabilities() -> None:
@@ -175,7 +175,7 @@ def test_a_mean_within_two_errors_of_a_goal_is_unknown() -> None:
 
 
 def counted(family: str, *, wrong: int = 0, of: int = 200, covered: float = 0.8, ratio: float = 1.1) -> Tally:
-    judged = [Judged(found("met", 5), each < wrong, each < covered * of, ratio) for each in range(of)]
+    judged = [JudgedSearch(found("met", 5), each < wrong, each < covered * of, ratio) for each in range(of)]
     return Tally(family, "engine", judged)
 
 
@@ -193,15 +193,15 @@ def test_three_quarters_of_the_intervals_cover_the_minimum() -> None:
 def test_answers_are_useful_where_the_study_asks_for_it() -> None:
     assert counted("smooth", ratio=1.31).faults() == ["the median answer is 1.31 times the minimum"]
     assert counted("overload", ratio=1.31).faults() == []
-    undecided = [Judged(found("undecided", None), None, None, None)] * 21
-    decided = [Judged(found("met", 5), False, True, 1.0)] * 79
+    undecided = [JudgedSearch(found("undecided", None), None, None, None)] * 21
+    decided = [JudgedSearch(found("met", 5), False, True, 1.0)] * 79
     assert Tally("smooth", "engine", [*undecided, *decided]).faults() == ["79.0 ± 4.1 % of the searches are decided"]
     assert Tally("overload", "engine", [*undecided, *decided]).faults() == []
 
 
 def test_an_answer_without_a_confidence_is_counted_apart() -> None:
-    unsure = Judged(dataclasses.replace(found("met", 5), confidence=None), True, None, None)
-    low = Judged(dataclasses.replace(found("met", 5), confidence=0.9), True, None, None)
+    unsure = JudgedSearch(dataclasses.replace(found("met", 5), confidence=None), True, None, None)
+    low = JudgedSearch(dataclasses.replace(found("met", 5), confidence=0.9), True, None, None)
     tally = Tally("overload", "engine", [unsure, low])
     assert (len(tally.stated), len(tally.unstated)) == (0, 2)
     assert tally.faults() == []
@@ -225,24 +225,24 @@ def test_a_study_goes_on_where_it_was_interrupted(tmp_path: Path, monkeypatch: p
     [path] = tmp_path.iterdir()
     # A line that was not written to its end is searched for again.
     path.write_bytes(path.read_bytes()[:-5])
-    asked: list[tuple[str, int]] = []
+    requested: list[tuple[str, int]] = []
     honest = study.searched
 
     def counting(subject: study.Subject, seed: int) -> Result:
-        asked.append((subject.name, seed))
+        requested.append((subject.name, seed))
         return honest(subject, seed)
 
     monkeypatch.setattr(study, "searched", counting)
     every = list(study.run(of, counts, tmp_path))
-    assert len(asked) == 3 * len(of) - 3
+    assert len(requested) == 3 * len(of) - 3
     assert [dataclasses.replace(each, cpu_s=0.0) for each in every[:3]] == [
         dataclasses.replace(each, cpu_s=0.0) for each in begun[:3]
     ]
-    asked.clear()
+    requested.clear()
     assert {(each.name, each.seed) for each in study.run(of, counts, tmp_path)} == {
         (each.name, seed) for each in of for seed in (1, 2, 3)
     }
-    assert asked == []
+    assert requested == []
 
 
 def test_the_command_ends_with_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,12 +56,12 @@ def test_nothing_that_came_is_no_measurement() -> None:
 
 
 def test_a_task_is_the_text_that_a_program_is_given() -> None:
-    asked = task(50e6)
-    assert Task.of(str(asked)) == asked
-    assert asked.packets * asked.size * 8 / 50e6 == pytest.approx(0.1, rel=0.01), (
+    requested = task(50e6)
+    assert Task.of(str(requested)) == requested
+    assert requested.packets * requested.size * 8 / 50e6 == pytest.approx(0.1, rel=0.01), (
         "a burst drains for a tenth of a second"
     )
-    assert asked.pause > 0.1
+    assert requested.pause > 0.1
 
 
 def test_the_table_says_of_each_what_it_did_or_why_not() -> None:

@@ -209,8 +209,8 @@ def test_open_loop_traffic_is_carried() -> None:
     load = {"open_loop": {"load": 0.7, "size": MIXTURE}}
     flows = {"name": "web", **ns2("sack"), "rtt": {"uniform": ["20ms", "90ms"]}, "workload": load}
     found = run({"rate": "20Mbps", "buffer": "60p"}, flows, warmup=50, measure=600)
-    again = found.groups[0].metrics["retransmissions"].mean * 12e3 / 600 / 20e6
-    assert 0.68 < of(found, "utilization") < 0.72 + again
+    repeated = found.groups[0].metrics["retransmissions"].mean * 12e3 / 600 / 20e6
+    assert 0.68 < of(found, "utilization") < 0.72 + repeated
 
 
 def test_closed_loop_traffic_obeys_the_response_time_law() -> None:

@@ -30,7 +30,7 @@ def test_a_row_is_whole_where_all_its_judged_numbers_agree() -> None:
             found(row="c", unjudged="a single short run"),
         ]
     )
-    assert (share.agreed, share.numbers, share.whole, share.rows) == (2, 3, 1, 2)
+    assert (share.agreed, share.numbers, share.agreed_rows, share.rows) == (2, 3, 1, 2)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.booleans(), st.booleans()), max_size=30))
@@ -45,7 +45,7 @@ def test_families_add_up_to_the_whole(drawn: list[tuple[str, str, bool, bool]]) 
     assert sum(part.numbers for part in parts) == tally.passed + tally.failed
     assert sum(part.rows for part in parts) == tally.rows_passed + tally.rows_failed
     assert tally.passed + tally.failed + tally.unjudged == len(every)
-    assert all(part.whole <= part.rows and part.agreed <= part.numbers for part in parts)
+    assert all(part.agreed_rows <= part.rows and part.agreed <= part.numbers for part in parts)
 
 
 def test_standard_errors_are_of_the_mean_of_ours_and_of_theirs() -> None:

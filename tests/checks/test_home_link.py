@@ -83,13 +83,13 @@ def test_a_page_has_so_many_objects_of_so_many_bytes(server: Server) -> None:
     assert len(asked(server, "/1000000")) == 1_000_000
 
 
-def test_loads_are_told_when_all_are_there(server: Server) -> None:
-    told: list[bytes] = []
-    waiting = threading.Thread(target=lambda: told.append(asked(server, "/loads")))
+def test_loads_are_reported_when_all_have_finished(server: Server) -> None:
+    answers: list[bytes] = []
+    waiting = threading.Thread(target=lambda: answers.append(asked(server, "/loads")))
     waiting.start()
     asked(server, "/loaded?ms=1500.5")
     waiting.join(0.3)
-    assert not told
+    assert not answers
     asked(server, "/loaded?ms=250")
     waiting.join(30)
-    assert json.loads(told[0]) == [1.5005, 0.25]
+    assert json.loads(answers[0]) == [1.5005, 0.25]

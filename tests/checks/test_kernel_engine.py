@@ -54,11 +54,11 @@ def _machine() -> None:
         pytest.skip(f"no kernel engine here: {why}")
 
 
-def believed(wanted: Scenario) -> Report:
+def believed(target: Scenario) -> Report:
     """A run that the engine believes; a machine that is too late three times in a row says nothing."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return wanted.run("kernel")
+            return target.run("kernel")
         except UntrustedError as error:
             if attempt == ATTEMPTS:
                 pytest.skip(f"refused {attempt} times: {error}")
@@ -69,8 +69,8 @@ def believed(wanted: Scenario) -> Report:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_obeys_the_laws_of_its_link(kind: str) -> None:
-    wanted = scenario(kind)
-    report = believed(wanted)
+    required = scenario(kind)
+    report = believed(required)
     metrics = report.metrics
     assert report.cost.lateness is not None
     assert 0.2 < metrics.utilization.mean <= 1.0

@@ -14,7 +14,7 @@ import pytest
 
 from checks import kernel_against_packets as beside
 from checks import reference, reference_rows
-from checks.kernel_runs import FILE, Asked, KernelRuns, Ran, Refused
+from checks.kernel_runs import FILE, KernelRuns, Ran, Refused, RunRequest
 from checks.pairs import CAUSES, SCENARIOS
 from checks.reference import Judge, finding
 from checks.reference_rows import experiments_of, given_experiments, row_of
@@ -33,10 +33,10 @@ def linux() -> list[Row]:
     return [row for row in read_folder(FOLDER, "linux") if isinstance(row, Row)]
 
 
-def kept(folder: Path, asked: Asked, report: Mapping[str, Any]) -> None:
+def kept(folder: Path, request: RunRequest, report: Mapping[str, Any]) -> None:
     """Put the report of a run into the journal of a folder, as if the kernel engine had made it."""
     folder.mkdir(exist_ok=True)
-    entry = {"key": asked.key, "label": asked.label, "attempt": 1, "load": 0.5, "report": report}
+    entry = {"key": request.key, "label": request.label, "attempt": 1, "load": 0.5, "report": report}
     with (folder / FILE).open("ab") as file:
         file.write(journal.line(entry))
 
@@ -85,7 +85,7 @@ def judged(folder: Path, runs: Path, *more: str) -> int:
 
 
 @pytest.fixture
-def rows_of_one(tmp_path: Path, short: dict[str, Any]) -> tuple[Path, Asked]:
+def rows_of_one(tmp_path: Path, short: dict[str, Any]) -> tuple[Path, RunRequest]:
     """A folder with one row whose numbers are those of the packet engine's own runs, and the run of the kernel's."""
     (tmp_path / "rows").mkdir()
     row = linux_row(short)
@@ -102,41 +102,41 @@ def rows_of_one(tmp_path: Path, short: dict[str, Any]) -> tuple[Path, Asked]:
     }
     (tmp_path / "rows" / "linux.jsonl").write_text(json.dumps(short | theirs), encoding="utf-8")
     assert row.kernel is not None
-    return tmp_path / "rows", Asked(f"mix #{short['repeat_index']}", row.kernel)
+    return tmp_path / "rows", RunRequest(f"mix #{short['repeat_index']}", row.kernel)
 
 
-def test_a_kept_run_of_the_kernel_is_judged(
-    rows_of_one: tuple[Path, Asked], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_stored_run_of_the_kernel_is_compared(
+    rows_of_one: tuple[Path, RunRequest], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, asked = rows_of_one
-    report = Scenario.of(asked.tables).run().to_dict()
+    folder, requested = rows_of_one
+    report = Scenario.of(requested.tables).run().to_dict()
     wrong = json.loads(json.dumps(report))
     wrong["metrics"]["utilization"]["mean"] = 0.1
-    kept(tmp_path / "wrong", asked, wrong)
+    kept(tmp_path / "wrong", requested, wrong)
     judged(folder, tmp_path / "wrong", "--only", "linux")
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("linux  mix #1")]
     assert [line.split()[3] for line in lines] == ["utilization", "loss_rate", "queue_delay_mean", "share"]
     assert lines[0].endswith("failed")
     assert "ours 0.1 " in lines[0]
-    kept(tmp_path / "right", asked, report)
+    kept(tmp_path / "right", requested, report)
     judged(folder, tmp_path / "right", "--only", "linux")
-    told = capsys.readouterr().out.splitlines()
-    assert told[-1].endswith("failed")
-    assert next(line for line in told if " utilization " in line).endswith("passed")
-    passed = int(told[-1].split()[0])
-    assert any(line.startswith(f"of {passed} that pass, ") for line in told)
+    output = capsys.readouterr().out.splitlines()
+    assert output[-1].endswith("failed")
+    assert next(line for line in output if " utilization " in line).endswith("passed")
+    passed = int(output[-1].split()[0])
+    assert any(line.startswith(f"of {passed} that pass, ") for line in output)
 
 
 def test_what_passes_by_the_scatter_alone_is_counted(tmp_path: Path) -> None:
     row = next(row for row in linux() if row.label == "single/reno/n1/b0.5 #1")
     assert row.kernel is not None
-    asked = Asked(row.label, row.kernel)
+    requested = RunRequest(row.label, row.kernel)
     report = Scenario.of({**row.tables, "run": {"warmup": "1s", "measure": "1s"}}).run().to_dict()
     utilization, loss, delay = (number.theirs for number in row.numbers)
     metrics = {"utilization": utilization - 0.03, "loss_rate": loss, "queue_delay_mean_s": 1.05 * delay}
     for name, value in metrics.items():
         report["metrics"][name]["mean"] = value
-    kept(tmp_path / "runs", asked, report)
+    kept(tmp_path / "runs", requested, report)
     judge = Judge(8, 2, KernelRuns(tmp_path / "runs"))
     scatter = {"utilization": [0.90, 0.93, 0.96], "loss_rate": [loss, loss], "queue_delay_mean_s": [delay, 1.5 * delay]}
     judge._known[reference.scenario_key(row.tables)] = scatter
@@ -151,15 +151,15 @@ def test_other_kinds_say_why_the_kernel_has_no_answer(tmp_path: Path, capsys: py
     for name in ("ns2.jsonl", "ns3.jsonl"):
         (tmp_path / name).write_text("", encoding="utf-8")
     assert judged(tmp_path, tmp_path / "runs") == 1
-    told = capsys.readouterr().out
-    assert "ns2    not run: they ran ns-2's TCP" in told
-    assert "ns3    not run: they ran ns-3's TCP" in told
+    output = capsys.readouterr().out
+    assert "ns2    not run: they ran ns-2's TCP" in output
+    assert "ns3    not run: they ran ns-3's TCP" in output
 
 
-def test_a_refused_run_is_not_judged(rows_of_one: tuple[Path, Asked], tmp_path: Path) -> None:
-    folder, asked = rows_of_one
+def test_a_refused_run_is_not_judged(rows_of_one: tuple[Path, RunRequest], tmp_path: Path) -> None:
+    folder, requested = rows_of_one
     kernel = KernelRuns(tmp_path / "runs")
-    kernel._found[asked.key] = Refused("it was late", 3)
+    kernel._results[requested.key] = Refused("it was late", 3)
     judge = Judge(8, 2, kernel)
     reference.compare(judge, folder, "linux")
     assert [found.judged for found in judge.findings] == [False] * 4
@@ -172,8 +172,8 @@ def test_rows_are_chosen_by_parts_of_their_labels(
     rows = [{**short, "label": label} for label in ("one", "two", "three")]
     (tmp_path / "linux.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert reference.main([str(tmp_path), "--match", "one, three"]) in {0, 1}
-    told = capsys.readouterr().out
-    assert {line.split()[1] for line in told.splitlines() if line.startswith("linux  ")} == {"one", "three"}
+    output = capsys.readouterr().out
+    assert {line.split()[1] for line in output.splitlines() if line.startswith("linux  ")} == {"one", "three"}
 
 
 # New rows ----------------------------------------------------------------------------------------------------------
@@ -188,11 +188,11 @@ def test_a_written_row_is_judged_again(
     report = Scenario.of(experiment.tables).run().to_dict()
     late = {"p50_s": 2e-5, "p99_s": 9e-5, "p999_s": 2e-4, "max_s": 3e-3, "frozen_s": 0.02, "freezes": 4}
     report["cost"]["lateness"] = late
-    kept(tmp_path / "runs", experiment.asked, report)
-    told = reference_rows.main(
+    kept(tmp_path / "runs", experiment.request, report)
+    code = reference_rows.main(
         [str(tmp_path / "to"), "--like", str(tmp_path / "like"), "--runs", str(tmp_path / "runs")]
     )
-    assert told == 0
+    assert code == 0
     row = json.loads((tmp_path / "to" / "linux.jsonl").read_text(encoding="utf-8"))
     assert (row["lateness_p50_us"], row["emulator_freezes_count"]) == (pytest.approx(20.0), 4)
     assert row["kernel"]
@@ -201,10 +201,10 @@ def test_a_written_row_is_judged_again(
     lost = row["loss_ratio_of_arrivals"]
     assert row["drops_packets"] > row["drop_episodes_count"]
     assert row["drops_packets"] == pytest.approx(left * lost / (1.0 - lost), rel=0.05, abs=2.0)
-    (again,) = [each for each in read_folder(tmp_path / "to", "linux") if isinstance(each, Row)]
-    assert again.kernel == experiment.tables
-    assert again.tables["flows"][0]["processing"] == "80us"
-    theirs = {number.metric: number.theirs for number in again.numbers}
+    (repeated,) = [each for each in read_folder(tmp_path / "to", "linux") if isinstance(each, Row)]
+    assert repeated.kernel == experiment.tables
+    assert repeated.tables["flows"][0]["processing"] == "80us"
+    theirs = {number.metric: number.theirs for number in repeated.numbers}
     for metric in ("utilization", "loss_rate", "queue_delay_mean_s"):
         assert theirs[metric] == pytest.approx(report["metrics"][metric]["mean"])
     goodputs = {group["name"]: group["metrics"]["goodput_bps"]["mean"] for group in report["groups"]}

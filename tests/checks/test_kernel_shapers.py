@@ -35,7 +35,7 @@ def _timely(case: Case) -> Pair:
         found = run(case)
         dropped, missed = found.dropped()
         same = dropped == missed or case.name in OVERLOADS
-        if same and found.sent_late() < LATE and (case.name in OVERLOADS or max(found.lateness()) < LATE):
+        if same and found.send_lateness() < LATE and (case.name in OVERLOADS or max(found.lateness()) < LATE):
             break
     return found
 
@@ -67,8 +67,8 @@ def pair(request: pytest.FixtureRequest) -> Pair:
     if isinstance(pairs, str):
         pytest.skip(pairs)
     found = pairs[request.param]
-    if found.sent_late() >= LATE:
-        pytest.skip(f"this machine was late {TRIES} times, by {found.sent_late():.3f} s at last")
+    if found.send_lateness() >= LATE:
+        pytest.skip(f"this machine was late {TRIES} times, by {found.send_lateness():.3f} s at last")
     return found
 
 
@@ -93,7 +93,7 @@ def test_packets_are_as_far_apart(pair: Pair) -> None:
     apart = pair.simulated[0].size * 8 / pair.shaper.rate
     half = len(late) // 2
     for stretch in (late[:half], late[half:]):
-        assert min(stretch) < pair.sent_late() + apart / 4
+        assert min(stretch) < pair.send_lateness() + apart / 4
 
 
 @pytest.mark.parametrize("pair", [*BURSTS, *OVERLOADS], indirect=True)
@@ -101,7 +101,7 @@ def test_no_more_than_the_rate_and_a_burst_passes(pair: Pair) -> None:
     """From the beginning to any packet: of htb that packet itself may be owed."""
     shaper, framing = pair.shaper, FRAMING[Port.of(pair.case.scenario).layer]
     packets = zip(pair.simulated, pair.played.packets, strict=True)
-    left = sorted((theirs.left, ours.size + framing) for ours, theirs in packets if theirs.left is not None)
+    left = sorted((theirs.left_s, ours.size + framing) for ours, theirs in packets if theirs.left_s is not None)
     sent = 0
     for at, size in left:
         sent += size
@@ -122,20 +122,20 @@ def test_as_much_passes_under_overload(pair: Pair) -> None:
     assert pair.played.taken + pair.played.dropped == len(pair.simulated)
 
 
-def test_the_kernel_has_a_second_bucket_where_none_is_told() -> None:
+def test_the_kernel_has_a_second_bucket_if_none_is_configured() -> None:
     """Why `ceil` and `cburst` are among the lines: without them a class of htb lets few packets pass instead of six."""
     pairs = _pairs()
     if isinstance(pairs, str):
         pytest.skip(pairs)
     case = next(case for case in CASES if case.name == "htb: burst and limit")
     lines = list(configure(LINUX, Port.of(case.scenario)).lines)
-    kept, bare = lines[1], lines[1].replace(" ceil 320kbit cburst 5000", "")
-    assert kept != bare
+    retained, bare = lines[1], lines[1].replace(" ceil 320kbit cburst 5000", "")
+    assert retained != bare
     first = simulated(case)[:8]
     at_once = []
-    for told in (kept, bare):
-        played = _played([lines[0], told, lines[2]], first)
-        at_once.append(sum(packet.left is not None and packet.left < 0.0125 for packet in played.packets))
+    for packets in (retained, bare):
+        played = _played([lines[0], packets, lines[2]], first)
+        at_once.append(sum(packet.left_s is not None and packet.left_s < 0.0125 for packet in played.packets))
     assert at_once[0] == 6
     assert at_once[1] in {2, 3}
 
@@ -159,7 +159,7 @@ def test_what_is_wrong_would_be_seen() -> None:
         assert len(wrong.dropped()[1]) - len(wrong.dropped()[0]) == dropped
 
 
-def test_a_line_that_is_refused_is_told() -> None:
+def test_a_refused_line_is_reported() -> None:
     pairs = _pairs()
     if isinstance(pairs, str):
         pytest.skip(pairs)
@@ -167,7 +167,7 @@ def test_a_line_that_is_refused_is_told() -> None:
         play(["tc qdisc add dev eth0 root nothing"], [(0.0, 100)], 0.0)
 
 
-def test_who_has_no_namespace_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_namespace_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(KernelError, match=r"^no unshare is installed$"):
         play([], [(0.0, 100)], 0.0)

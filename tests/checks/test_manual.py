@@ -63,9 +63,9 @@ def test_figures_are_of_the_scenarios_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["dsl-access", "lab-dumbbell"])
 def test_a_cheap_scenario_gives_its_figures_again(name: str) -> None:
-    known, again = read_figures(DOCS / "data" / "recommended.json")[name], measure(SCENARIOS / f"{name}.toml")
-    assert (again.packets, again.replications) == (known.packets, known.replications), f"make manual ONLY={name}"
-    for rule, other in zip(again.rules, known.rules, strict=True):
+    known, repeated = read_figures(DOCS / "data" / "recommended.json")[name], measure(SCENARIOS / f"{name}.toml")
+    assert (repeated.packets, repeated.replications) == (known.packets, known.replications), f"make manual ONLY={name}"
+    for rule, other in zip(repeated.rules, known.rules, strict=True):
         assert (rule.name, rule.packets, rule.applies) == (other.name, other.packets, other.applies)
         assert rule.share == pytest.approx(other.share)
         assert (rule.miss is None) == (other.miss is None)
@@ -74,8 +74,8 @@ def test_a_cheap_scenario_gives_its_figures_again(name: str) -> None:
 
 
 def _rule(name: str, **what: object) -> RuleFigures:
-    plain = {"packets": 9, "applies": True, "share": 1.0, "simulated": True, "miss": None, "times": None}
-    return RuleFigures(name, **(plain | what))  # type: ignore[arg-type]
+    values = {"packets": 9, "applies": True, "share": 1.0, "simulated": True, "miss": None, "times": None}
+    return RuleFigures(name, **(values | what))  # type: ignore[arg-type]
 
 
 def test_the_rules_are_counted_over_the_scenarios() -> None:
@@ -145,11 +145,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs, scenarios = _manual(tmp_path)
-    asked: list[str] = []
+    messages: list[str] = []
 
     def interrupted(path: Path, jobs: int | None = None) -> Figures:
-        asked.append(path.stem)
-        if len(asked) == 2:
+        messages.append(path.stem)
+        if len(messages) == 2:
             raise KeyboardInterrupt
         return measure(path, jobs)
 
@@ -158,25 +158,25 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert "goes on where it stopped" in capsys.readouterr().err
     assert not (docs / "data" / "recommended.json").exists(), "an unfinished table is no table"
     assert main([str(scenarios), str(docs)]) == 0
-    assert asked == ["other", "tiny", "tiny"], "the finished one is not asked again"
+    assert messages == ["other", "tiny", "tiny"], "the finished one is not asked again"
     assert set(read_figures(docs / "data" / "recommended.json")) == {"tiny", "other"}
     assert main([str(scenarios), str(docs)]) == 0
-    assert len(asked) == 5, "a new run measures everything anew"
+    assert len(messages) == 5, "a new run measures everything anew"
 
 
 def test_a_quick_run_leaves_out_what_is_known_to_be_dear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docs, scenarios = _manual(tmp_path)
     known = {name: Figures(name, "0", 1.0, 0.001, 8, cost, ()) for name, cost in (("tiny", 900.0), ("other", 1.0))}
     write_figures(docs / "data" / "recommended.json", known)
-    asked: list[str] = []
+    messages: list[str] = []
 
     def told(path: Path, _jobs: int | None = None) -> Figures:
-        asked.append(path.stem)
+        messages.append(path.stem)
         return known[path.stem]
 
     monkeypatch.setattr("checks.manual.measure", told)
     assert main([str(scenarios), str(docs), "--quick"]) == 0
-    assert asked == ["other"]
+    assert messages == ["other"]
     assert set(read_figures(docs / "data" / "recommended.json")) == {"tiny", "other"}
 
 

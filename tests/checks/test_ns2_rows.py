@@ -125,8 +125,8 @@ def test_shares_are_counted_by_phase_without_exempt_rows() -> None:
         replace(STEADY, row="U", unjudged="fewer than 30 drops"),
     ]
     on, off = by_phase(findings)
-    assert (on.phase, on.agreed, on.numbers, on.whole, on.rows, on.exempt) == ("on", 1, 1, 1, 1, ())
-    assert (off.phase, off.agreed, off.numbers, off.whole, off.rows) == ("off", 3, 4, 1, 2)
+    assert (on.phase, on.agreed, on.numbers, on.agreed_rows, on.rows, on.exempt) == ("on", 1, 1, 1, 1, ())
+    assert (off.phase, off.agreed, off.numbers, off.agreed_rows, off.rows) == ("off", 3, 4, 1, 2)
     assert [(label, agreed, numbers) for label, agreed, numbers, _ in off.exempt] == [("R", 1, 2)]
     text = "\n".join(phase_lines([on, off]))
     assert "off phase: 3 of 4 (75.0 %) numbers, 1 of 2 (50.0 %) whole rows" in text

@@ -127,7 +127,7 @@ def test_the_rule_for_ns2_is_the_written_one() -> None:
     }
 
 
-def test_rows_of_a_family_are_named_and_told_apart() -> None:
+def test_rows_of_a_family_have_distinct_names() -> None:
     families = {kind: {row.family for row in rows(kind)} for kind in ("ns2", "linux", "tofino", "ns3")}
     assert {"A_fq", "H_htcp4", "E_long_cubic"} <= families["ns2"]
     assert families["linux"] == {"reno", "cubic", "bbr", "cubic+bbr", "reno+cubic"}

@@ -118,11 +118,11 @@ def test_run_for_people(small: Path) -> None:
 
 def test_trace_is_written_and_drawn(small: Path, tmp_path: Path) -> None:
     folder = tmp_path / "trace"
-    plain = json.loads(forebay("run", small, "--json", "--replications", "1").out)
+    data = json.loads(forebay("run", small, "--json", "--replications", "1").out)
     answer = forebay("run", small, "--json", "--replications", "1", "--trace", folder)
     assert answer.code == 0, answer.err
     traced = json.loads(answer.out)
-    assert traced["metrics"] == plain["metrics"], "tracing must not change a result"
+    assert traced["metrics"] == data["metrics"], "tracing must not change a result"
     import polars as pl
 
     queue = pl.read_parquet(folder / "queue.parquet")
@@ -243,15 +243,13 @@ def test_recommend_prints_the_shape_of_the_contract(small: Path, tmp_path: Path)
         (["--over", "link.rate=1Mbps..4Mbps", "--over", "link.buffer=5p..50p", "--picture", "map.png"], {"map.png"}),
     ],
 )
-def test_recommend_writes_the_files_that_are_asked_for(
-    small: Path, tmp_path: Path, options: list[str], left: set[str]
-) -> None:
+def test_recommend_writes_the_requested_files(small: Path, tmp_path: Path, options: list[str], left: set[str]) -> None:
     answer = forebay("recommend", small, "--engine", "fluid", *options, cwd=tmp_path)
     assert answer.err == ""
     files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()} - {small.name}
     assert files == left
-    told = {line.removeprefix("wrote ") for line in answer.out.splitlines() if line.startswith("wrote ")}
-    assert told == left
+    values = {line.removeprefix("wrote ") for line in answer.out.splitlines() if line.startswith("wrote ")}
+    assert values == left
     for path in left:
         assert (tmp_path / path).stat().st_size > 1000
         kind = Path(path).suffix.lower()
@@ -261,9 +259,7 @@ def test_recommend_writes_the_files_that_are_asked_for(
 @pytest.mark.parametrize(
     ("options", "left"), [([], []), (["--no-picture"], []), (["--picture", "mine.svg"], ["mine.svg"])]
 )
-def test_compare_writes_the_files_that_are_asked_for(
-    small: Path, tmp_path: Path, options: list[str], left: list[str]
-) -> None:
+def test_compare_writes_the_requested_files(small: Path, tmp_path: Path, options: list[str], left: list[str]) -> None:
     short = ["--points", "1", "--set", "run.measure=2s", "--replications", "1"]
     assert forebay("compare", small, *short, *options, cwd=tmp_path).code == 0
     assert [path.name for path in tmp_path.iterdir() if path != small] == left
@@ -287,13 +283,13 @@ def test_recommend_meets_its_goals_on_new_seeds(small: Path, tmp_path: Path) -> 
     """The recommended buffer still meets the goals when simulated again with streams it never saw."""
     found = json.loads(forebay("recommend", small, "--json", "--out", tmp_path).out)
     packets = round(found["recommendation"]["packets"])
-    again = json.loads(
+    repeated = json.loads(
         forebay(
             "run", small, "--json", "--seed", "12345", "--replications", "30", "--set", f"link.buffer={packets}p"
         ).out
     )
-    assert again["metrics"]["utilization"]["mean"] >= 0.85
-    assert again["metrics"]["queue_delay_p99_s"]["mean"] <= 0.15
+    assert repeated["metrics"]["utilization"]["mean"] >= 0.85
+    assert repeated["metrics"]["queue_delay_p99_s"]["mean"] <= 0.15
     if packets > 1:
         smaller = max(1, round(packets * 0.6))
         less = json.loads(
@@ -301,7 +297,7 @@ def test_recommend_meets_its_goals_on_new_seeds(small: Path, tmp_path: Path) -> 
                 "run", small, "--json", "--seed", "12345", "--replications", "30", "--set", f"link.buffer={smaller}p"
             ).out
         )
-        assert less["metrics"]["utilization"]["mean"] < again["metrics"]["utilization"]["mean"]
+        assert less["metrics"]["utilization"]["mean"] < repeated["metrics"]["utilization"]["mean"]
 
 
 def test_recommend_does_not_depend_on_the_jobs(small: Path) -> None:
@@ -417,5 +413,5 @@ def test_every_named_scenario_is_valid(path: Path) -> None:
 
     scenario = Scenario.load(path)
     assert scenario.title
-    again = Scenario.parse(scenario.core.canonical_json(), "json")
-    assert again.core.sha256 == scenario.core.sha256
+    reread = Scenario.parse(scenario.core.canonical_json(), "json")
+    assert reread.core.sha256 == scenario.core.sha256

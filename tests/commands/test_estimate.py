@@ -39,26 +39,26 @@ def test_cores_share_the_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "message"),
     [(9, ""), (12, "about 10 s on 1 core"), (58, "about 60 s"), (170, "about 2.8 minutes"), (9000, "about 2.5 hours")],
 )
-def test_only_what_takes_long_is_said(seconds: float, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_long_work_is_announced(seconds: float, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     announce(Work(1, RunTime(1e7 * seconds, seconds)), 1)
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == (1 if said else 0)
-    assert said in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == (1 if message else 0)
+    assert message in output.err
 
 
-def test_it_is_said_once_and_progress_is_told_on(capsys: pytest.CaptureFixture[str]) -> None:
-    told: list[tuple[int, int]] = []
-    progress = Announced(lambda done, of: told.append((done, of)), lambda runs: Work(runs, RunTime(1e9, 100.0)), 1)
+def test_the_estimate_is_printed_once_and_progress_is_passed_on(capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[tuple[int, int]] = []
+    progress = Announced(lambda done, of: calls.append((done, of)), lambda runs: Work(runs, RunTime(1e9, 100.0)), 1)
     assert capsys.readouterr().err == ""
     progress(5, 25)
     assert "about 20 runs of 1,000,000,000 packets" in capsys.readouterr().err
     progress(6, 25)
     assert capsys.readouterr().err == ""
-    assert told == [(5, 25), (6, 25)]
+    assert calls == [(5, 25), (6, 25)]
     Announced(None, lambda runs: Work(runs, RunTime(1.0, 1e-7)), 1)(0, 3)
 
 
@@ -95,17 +95,17 @@ def test_long_commands_say_about_how_long_they_take(
 
 def test_work_that_a_time_limit_ends_is_announced_by_the_limit_alone(capsys: pytest.CaptureFixture[str]) -> None:
     announce(Work(1000, RunTime(1e9, 100.0), most_s=30), 1)
-    told = capsys.readouterr().err
-    assert "about 30 s" in told
-    assert "runs" not in told
+    output = capsys.readouterr().err
+    assert "about 30 s" in output
+    assert "runs" not in output
 
 
 def test_a_mistake_remains_one_line(small: Path) -> None:
     long = ["--set", "link.rate=100Gbps", "--set", "run.measure=1h"]
     for call in (["recommend", small, "--goal", "bulk.nothing>=3"], ["run", small, "--engine", "none"]):
-        told = forebay(*call, *long)
-        assert told.code == 2
-        assert told.err.count("\n") == 1, told.err
+        answer = forebay(*call, *long)
+        assert answer.code == 2
+        assert answer.err.count("\n") == 1, answer.err
 
 
 def test_runs_that_are_done_say_how_long_the_others_take(

@@ -105,17 +105,17 @@ def test_every_verb_answers_or_says_what_it_needs(lacking: set[str], place: Path
         if (lacking != ALL and not needs and not draws(call)) or (call[0] == "lab" and not PAGE.is_file()):
             continue
         answer = hidden(sorted(lacking), call, place)
-        told = f"{call}: {answer.err}"
-        assert "Traceback" not in answer.err, told
+        text = f"{call}: {answer.err}"
+        assert "Traceback" not in answer.err, text
         absent = needs & lacking
         if absent:
-            assert answer.code == 2, told
-            assert answer.err.count("\n") == 1, told
-            assert all(f"no {module}, which" in answer.err for module in absent), told
-            assert re.search(r'allowed: after `pip install "forebay\[[a-z,]+\]"`$', answer.err.strip()), told
+            assert answer.code == 2, text
+            assert answer.err.count("\n") == 1, text
+            assert all(f"no {module}, which" in answer.err for module in absent), text
+            assert re.search(r'allowed: after `pip install "forebay\[[a-z,]+\]"`$', answer.err.strip()), text
             continue
-        assert answer.err.count("pip install") == ("matplotlib" in lacking and draws(call)), told
-        assert answer.code == (2 if call[0] in REFUSED else 0), told
+        assert answer.err.count("pip install") == ("matplotlib" in lacking and draws(call)), text
+        assert answer.code == (2 if call[0] in REFUSED else 0), text
 
 
 def test_a_cluster_says_what_it_needs(place: Path) -> None:
@@ -140,7 +140,7 @@ def test_without_its_picture_the_answer_is_the_same(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "asked"),
+    ("module", "requested"),
     [
         ("polars", "answer.curve"),
         ("matplotlib", "answer.plot()"),
@@ -150,7 +150,7 @@ def test_without_its_picture_the_answer_is_the_same(place: Path) -> None:
         ("xarray", "forebay.sweep(scenario, ['link.buffer=5p,9p'], 'swept_too').xarray()"),
     ],
 )
-def test_calls_say_what_they_need(module: str, asked: str, place: Path) -> None:
+def test_calls_say_what_they_need(module: str, requested: str, place: Path) -> None:
     program = f"""{HIDING}
 import forebay
 scenario = forebay.Scenario.load("small.toml")
@@ -160,12 +160,12 @@ try:
 except forebay.ForebayError as error:
     print(type(error).__name__, error)
 """
-    command = [sys.executable, "-c", program, module, asked]
+    command = [sys.executable, "-c", program, module, requested]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, cwd=place)
     assert done.stdout.startswith(f"MissingPackageError found no {module}, which "), done.stdout
 
 
-def test_a_need_that_nobody_foresaw_is_one_line_too() -> None:
+def test_an_unforeseen_missing_module_is_one_line() -> None:
     program = """
 import sys
 sys.modules["polars.exceptions"] = None
@@ -226,18 +226,20 @@ def test_the_manual_tells_every_extra() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "told"),
+    ("note", "message"),
     [
         (None, 'pip install "forebay[plots,tables]"'),
         ("pipx_metadata.json", "pipx inject forebay matplotlib polars"),
         ("uv-receipt.toml", "uv tool install --with matplotlib --with polars forebay"),
     ],
 )
-def test_it_is_got_as_forebay_was(note: str | None, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_got_as_forebay_was(
+    note: str | None, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if note is not None:
         (tmp_path / note).touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert how_to_get("plots", "tables") == told
+    assert how_to_get("plots", "tables") == message
 
 
 def test_what_is_there_is_not_needed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,9 +251,9 @@ def test_what_is_there_is_not_needed_twice(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_version_is_the_first_line(place: Path) -> None:
-    told = hidden(["polars"], ["--version"], place).out.splitlines()
-    assert re.fullmatch(r"forebay \d+\.\d+\.\d+\S*", told[0])
-    assert told[1].startswith(f"engines {told[0].split()[1]}+")
-    assert "Python" in told[2]
-    assert all(any(f"{name} " in line for line in told) for name in REQUIRED)
-    assert any(line.startswith("laboratory: ") for line in told)
+    lines = hidden(["polars"], ["--version"], place).out.splitlines()
+    assert re.fullmatch(r"forebay \d+\.\d+\.\d+\S*", lines[0])
+    assert lines[1].startswith(f"engines {lines[0].split()[1]}+")
+    assert "Python" in lines[2]
+    assert all(any(f"{name} " in line for line in lines) for name in REQUIRED)
+    assert any(line.startswith("laboratory: ") for line in lines)

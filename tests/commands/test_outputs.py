@@ -54,9 +54,9 @@ def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *
     monkeypatch.setattr("sys.argv", ["forebay", *arguments])
     with pytest.raises(SystemExit) as found:
         main()
-    told = capsys.readouterr()
-    assert told.out == ""
-    return found.value.code, told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    return found.value.code, output.err
 
 
 def never(*_: object, **__: object) -> None:
@@ -85,7 +85,7 @@ def never(*_: object, **__: object) -> None:
         ),
     ],
 )
-def test_what_cannot_be_written_is_said_before_the_work(
+def test_an_unwritable_file_is_reported_before_the_work(
     place: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

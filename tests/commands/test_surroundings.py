@@ -13,7 +13,7 @@ import pytest
 
 from forebay import InputError, Scenario, sweep
 from forebay.measurement.cluster import Cluster
-from forebay.sanitize import LONGEST, legible
+from forebay.sanitize import LONGEST, sanitize
 from tests.support.scenarios import SMALL
 
 
@@ -91,16 +91,16 @@ def test_what_is_echoed_is_bounded_and_does_nothing(small: Path, tmp_path: Path,
     for text in ("x" * 100_000, "utilization>=\x1b[31m" + "\u202e" + "\x07\x9b" * 3):
         code, out, err = told("recommend", str(small), option, text, cwd=tmp_path)
         assert (code, out) == (2, b"")
-        said = err.decode()
-        assert said.count("\n") == 1
-        assert len(said) < LONGEST + 100
-        assert not set(said[:-1]) & set("\x1b\x07\x9b\u202e\r")
+        words = err.decode()
+        assert words.count("\n") == 1
+        assert len(words) < LONGEST + 100
+        assert not set(words[:-1]) & set("\x1b\x07\x9b\u202e\r")
 
 
 def test_no_control_character_is_legible() -> None:
     for number in [*range(32), *range(0x7F, 0xA0), 0x061C, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF]:
-        assert chr(number) not in legible(f"a{chr(number)}b")
-    assert legible("größer ≥ 3 µs") == "größer ≥ 3 µs"
+        assert chr(number) not in sanitize(f"a{chr(number)}b")
+    assert sanitize("größer ≥ 3 µs") == "größer ≥ 3 µs"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_axes_are_finite(axis: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address", ["junk://x", "junk://x:1", "tcp://", "x", "tcp://127.0.0.1:1", "127.0.0.1:1", "tcp://a:b"]
 )
-def test_nobody_at_the_scheduler_is_soon_said(address: str) -> None:
+def test_an_absent_scheduler_is_reported_soon(address: str) -> None:
     pytest.importorskip("distributed")
     begin = time.monotonic()
     with pytest.raises(InputError, match="scheduler: found"):
@@ -154,7 +154,7 @@ READING = ["run -", "recommend - --no-picture", "compare -", "sweep - --over lin
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", READING)
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("<&-", "cannot be read: it is closed"),
         ("< /dev/zero", "found more than"),
@@ -162,10 +162,10 @@ READING = ["run -", "recommend - --no-picture", "compare -", "sweep - --over lin
         ("< <(printf 'a\\xff')", "found a byte that is not UTF-8 at 1"),
     ],
 )
-def test_standard_input_is_bounded(line: str, source: str, said: str, tmp_path: Path) -> None:
+def test_standard_input_is_bounded(line: str, source: str, message: str, tmp_path: Path) -> None:
     done = shell(f"forebay {line} {source}", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"forebay: <stdin>: {said}")
+    assert done.stderr.startswith(f"forebay: <stdin>: {message}")
     assert done.stderr.count("\n") == 1
 
 
@@ -191,7 +191,7 @@ def test_a_reader_who_leaves_is_no_mistake(line: str, small: Path, tmp_path: Pat
     ("arguments", "code"),
     [("run none.toml", 2), ("recommend {small} --no-picture --goal 'loss_rate>=50%' --goal 'loss_rate<=1%'", 1)],
 )
-def test_the_exit_code_is_right_where_nobody_hears_why(
+def test_the_exit_code_is_right_with_closed_standard_error(
     arguments: str, code: int, where: str, small: Path, tmp_path: Path
 ) -> None:
     assert shell(f"forebay {arguments.format(small=small)} {where}", tmp_path).returncode == code

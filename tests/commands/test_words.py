@@ -185,24 +185,24 @@ def test_one_slip_in_a_name_is_seen_through(name: str) -> None:
         name[:middle] + name[middle + 1 :],
         name[: middle - 1] + name[middle] + name[middle - 1] + name[middle + 1 :],
     ):
-        meant = _core.likeliest(slip, known)
-        assert meant is not None, slip
-        assert abs(len(meant) - len(slip)) <= 2, (slip, meant)
+        suggestion = _core.likeliest(slip, known)
+        assert suggestion is not None, slip
+        assert abs(len(suggestion) - len(slip)) <= 2, (slip, suggestion)
     assert _core.likeliest(name, known) == name
     assert _core.likeliest(name.upper(), known) == name
 
 
-@pytest.mark.parametrize(("arguments", "said"), MISTAKES)
-def test_a_mistake_names_its_option_and_what_was_meant(small: Path, arguments: list[str], said: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES)
+def test_a_mistake_names_its_option_and_what_was_meant(small: Path, arguments: list[str], message: str) -> None:
     def filled(text: str) -> str:
         return text.replace("{file}", str(small)).replace("{folder}", str(small.parent))
 
     answer = called(*map(filled, arguments))
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1), answer
-    assert filled(said) in answer.err
+    assert filled(message) in answer.err
 
 
-def test_what_a_file_says_is_told_with_its_line(small: Path) -> None:
+def test_errors_in_a_file_have_its_line(small: Path) -> None:
     small.write_text(SMALL.replace('"newreno"', '"renno"'), encoding="utf-8")
     answer = forebay("run", small)
     assert (
@@ -260,7 +260,7 @@ def test_a_scenario_comes_from_standard_input(small: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "<stdin>:1: found no link; "),
         (b"\xff", "<stdin>: found a byte that is not UTF-8 at 0; "),
@@ -268,11 +268,11 @@ def test_a_scenario_comes_from_standard_input(small: Path, tmp_path: Path) -> No
         (SMALL.replace("buffer =", "bufer ="), "<stdin>:5: link.bufer: unknown key `bufer`; did you mean `buffer`?"),
     ],
 )
-def test_mistakes_on_standard_input_are_told_as_such(text: str | bytes, said: str) -> None:
+def test_errors_on_standard_input_name_it(text: str | bytes, message: str) -> None:
     for verb in ("run", "recommend", "compare"):
         answer = typed(verb, "-", text=text)
         assert (answer.code, answer.err.count("\n")) == (2, 1)
-        assert said in answer.err
+        assert message in answer.err
 
 
 # Widths ----------------------------------------------------------------------------------------------------------
@@ -292,10 +292,10 @@ def test_run_fits_and_cuts_no_number(columns: int, scenario: str) -> None:
     lines = answer.out.splitlines()
     assert max(map(width_of, lines)) <= columns
     assert "…" not in answer.out
-    told = Scenario.load(path)
-    assert lines[0] in told.title
+    stated = Scenario.load(path)
+    assert lines[0] in stated.title
     assert {"utilization", "goodput"} <= set(answer.out.split())
-    assert all(name in answer.out for name, *_ in told.core.groups)
+    assert all(name in answer.out for name, *_ in stated.core.groups)
     everything = called("run", str(path), *short, "--verbose", columns=columns).out
     assert len(everything) > len(answer.out)
     assert "median delay" in everything
@@ -312,8 +312,8 @@ def test_numbers_keep_their_units_when_lines_are_wrapped() -> None:
         lines = [line.strip() for line in console.export_text().splitlines()]
         assert " ".join(lines) == text
         assert all(width_of(line) <= columns for line in lines)
-        kept = ("16 Mb/s", "64 packets", "= 96.0 kB", "= 48.0 ms", "= 1.6 BDP", "0.47 ± 0.26 %")
-        assert all(any(piece in line for line in lines) for piece in kept), (columns, lines)
+        retained = ("16 Mb/s", "64 packets", "= 96.0 kB", "= 48.0 ms", "= 1.6 BDP", "0.47 ± 0.26 %")
+        assert all(any(piece in line for line in lines) for piece in retained), (columns, lines)
 
 
 def test_a_strange_width_is_no_mistake() -> None:
@@ -351,12 +351,12 @@ def test_every_registered_name_is_explained_and_in_the_glossary() -> None:
     shown = glossary(200)
     for kind, entries in names().items():
         for name in entries:
-            told = next(each for each in meanings(name) if (each.kind, each.name) == (kind, name))
-            assert told.title, name
-            assert told.source, name
-            text = told.text(80)
+            explanation = next(each for each in meanings(name) if (each.kind, each.name) == (kind, name))
+            assert explanation.title, name
+            assert explanation.source, name
+            text = explanation.text(80)
             assert max(map(width_of, text.splitlines())) <= 80, name
-            assert told.title.split()[0] in text
+            assert explanation.title.split()[0] in text
             assert name.startswith("goal.") or re.search(rf"^  {re.escape(name)}  ?.", shown, re.MULTILINE), name
 
 
@@ -376,8 +376,8 @@ def test_all_that_a_name_means_is_shown() -> None:
     answer = forebay("explain", "bbr")
     assert "bbr (model)" in answer.out
     assert "bbr (congestion controller)" in answer.out
-    told = json.loads(forebay("explain", "bbr", "--json").out)
-    assert [told["kind"], *(other["kind"] for other in told["others"])] == ["model", "congestion controller"]
+    data = json.loads(forebay("explain", "bbr", "--json").out)
+    assert [data["kind"], *(other["kind"] for other in data["others"])] == ["model", "congestion controller"]
 
 
 @pytest.mark.parametrize("kind", ["congestion controller", "queue discipline"])
@@ -385,9 +385,9 @@ def test_algorithms_are_explained_with_formulas(kind: str) -> None:
     known = names()[kind]
     assert len(known) > 5
     for name in known:
-        told = next(each for each in meanings(name) if each.kind == kind)
-        assert told.formula, name
-        assert "formula:" in told.text(80)
+        explanation = next(each for each in meanings(name) if each.kind == kind)
+        assert explanation.formula, name
+        assert "formula:" in explanation.text(80)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 140])

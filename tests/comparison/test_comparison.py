@@ -37,7 +37,7 @@ def test_the_fitted_fluid_stays_within_its_bounds(file: Path) -> None:
         assert row.within, row
 
 
-def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_difference() -> None:
+def test_a_buffer_too_small_for_bursts_is_a_disagreement_that_pacing_removes() -> None:
     # The fluid's senders are paced. Unpaced ones lose most of the link where the buffer holds a fraction of a window.
     small = ["link.buffer=0.02BDP", "run.measure=120s"]
     found = compare(Scenario.load(SHARED[0].with_name("aimd-four.toml"), small), replications=2, points=0)
@@ -46,14 +46,14 @@ def test_a_buffer_too_small_for_bursts_is_told_apart_and_pacing_is_the_differenc
     assert "fair window" in row.why
     assert row.gap is not None
     assert row.gap > 20
-    told = [gap for gap in found.disagreements if gap.between == ("packet", FITTED)]
-    assert any("arrive evenly" in each.assumption for gap in told for each in gap.assumptions)
+    gaps = [gap for gap in found.disagreements if gap.between == ("packet", FITTED)]
+    assert any("arrive evenly" in each.assumption for gap in gaps for each in gap.assumptions)
     paced = Scenario.load(SHARED[0].with_name("aimd-four.toml"), [*small, "flows.aimd.pacing=true"])
-    again = compare(paced, replications=2, points=0)
-    gap = next(row for row in again.agreement if row.engine == FITTED).gap
+    repeated = compare(paced, replications=2, points=0)
+    gap = next(row for row in repeated.agreement if row.engine == FITTED).gap
     assert gap is not None
     assert abs(gap) < 5
-    fluid = again.answer("fluid")
+    fluid = repeated.answer("fluid")
     assert fluid is not None
     assert next(each for each in fluid.assumptions if "arrive evenly" in each.assumption).holds == "yes"
 

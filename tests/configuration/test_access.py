@@ -9,7 +9,7 @@ import pytest
 
 import forebay as forebay_package
 from forebay import InputError, Scenario
-from forebay.configuration.access import ACCESSES, Access, Framing, access, asked_access
+from forebay.configuration.access import ACCESSES, Access, Framing, access, requested_access
 from forebay.configuration.configuring import configure, link_table, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
@@ -45,20 +45,20 @@ def port(kind: str, *more: str) -> Port:
 
 
 def lines(system: str, kind: str, line: Access | None) -> str:
-    told = configure(PLATFORMS[system], port(kind), line)
-    assert told.lines, told.notes
-    return "\n".join(told.lines)
+    configuration = configure(PLATFORMS[system], port(kind), line)
+    assert configuration.lines, configuration.notes
+    return "\n".join(configuration.lines)
 
 
 @pytest.mark.parametrize(("name", "figures"), OF_CAKE.items())
 def test_each_access_line_has_the_framing_of_cake(name: str, figures: tuple[int, int, str]) -> None:
-    told = access(name).framing
-    assert (told.overhead, told.least, told.cells) == figures
+    framing = access(name).framing
+    assert (framing.overhead, framing.least, framing.cells) == figures
     assert {each.partition("+")[0] for each in OF_CAKE} == set(ACCESSES)
 
 
 @pytest.mark.parametrize(
-    ("told", "packet", "size"),
+    ("framing", "packet", "size"),
     [
         (Framing(18, 64), 1500, 1518),
         (Framing(18, 64), 40, 64),
@@ -69,9 +69,9 @@ def test_each_access_line_has_the_framing_of_cake(name: str, figures: tuple[int,
         (Framing(30, cells="ptm"), 1500, 1554),
     ],
 )
-def test_what_a_packet_is_on_the_line(told: Framing, packet: int, size: int) -> None:
+def test_what_a_packet_is_on_the_line(framing: Framing, packet: int, size: int) -> None:
     """As cake_calc_overhead of net/sched/sch_cake.c counts."""
-    assert told.on_wire(packet) == size
+    assert framing.on_wire(packet) == size
 
 
 @pytest.mark.parametrize("kind", ["cake", "fq_codel", "codel", "droptail", "sfq", "fq_pie"])
@@ -81,7 +81,7 @@ def test_what_a_packet_is_on_the_line(told: Framing, packet: int, size: int) -> 
 def test_what_is_written_in_front_of_a_line_is_read_back(
     system: str, name: str, given: dict[str, str], kind: str
 ) -> None:
-    line = asked_access(name, given.get("download"), given.get("upload"))
+    line = requested_access(name, given.get("download"), given.get("upload"))
     assert line is not None
     read = translate(lines(system, kind, line), system, Assumed(direction=line.direction)).port
     assert (read.wire or Framing(read.framing)).overhead == line.framing.overhead
@@ -96,51 +96,58 @@ def test_what_is_written_in_front_of_a_line_is_read_back(
     controlled = kind in ("cake", "fq_codel", "codel", "fq_pie")
     rate = 250_000_000 if "download" in given else 4_000_000
     assert read.other is None if not (given and controlled) else abs(read.other - rate * share) < 1001  # type: ignore[operator]
-    again = configure(PLATFORMS[system], dataclasses.replace(read, groups=("a",)))
-    assert lines(system, kind, line) == "\n".join(again.lines)
+    configuration = configure(PLATFORMS[system], dataclasses.replace(read, groups=("a",)))
+    assert lines(system, kind, line) == "\n".join(configuration.lines)
 
 
 @pytest.mark.parametrize("system", HOMES)
 def test_an_answer_says_what_it_assumes_of_the_line(system: str) -> None:
-    told = configure(PLATFORMS[system], port("cake"))
-    (said,) = (note for note in told.notes if note.startswith("access: "))
-    assert said.startswith("access: none given, so the shaper has the simulated rate and counts only IP packets. ")
-    assert all(name in said for name in ACCESSES)
-    told = configure(PLATFORMS[system], port("cake"), access("docsis"))
+    configuration = configure(PLATFORMS[system], port("cake"))
+    (statements,) = (note for note in configuration.notes if note.startswith("access: "))
+    assert statements.startswith(
+        "access: none given, so the shaper has the simulated rate and counts only IP packets. "
+    )
+    assert all(name in statements for name in ACCESSES)
+    configuration = configure(PLATFORMS[system], port("cake"), access("docsis"))
     rate = (
         "rate: simulated 16 Mb/s, configured 14.4 Mb/s (90 % of the rate of the line, so that packets wait here and "
         "not in the modem)"
     )
-    assert rate in told.notes
-    assert "access: docsis, 18 bytes of framing per packet, at least 64 bytes" in told.notes
-    assert "download: not shaped, because its rate is not given (--download RATE)" in told.notes
-    assert "iproute2 7.1.0" in told.source
+    assert rate in configuration.notes
+    assert "access: docsis, 18 bytes of framing per packet, at least 64 bytes" in configuration.notes
+    assert "download: not shaped, because its rate is not given (--download RATE)" in configuration.notes
+    assert "iproute2 7.1.0" in configuration.source
 
 
 @pytest.mark.parametrize("system", HOMES)
 @pytest.mark.parametrize("rate", ["1Mbps", "16Mbps", "1Gbps"])
 def test_cake_has_no_limit_of_memory(system: str, rate: str) -> None:
-    told = configure(PLATFORMS[system], port("cake", f"link.rate={rate}", "flows.1.workload.cbr.rate=10kbps"))
-    assert told.lines
-    assert "memlimit" not in "\n".join(told.lines)
-    (said,) = (note for note in told.notes if note.startswith("buffer: simulated 64 packets, configured "))
+    configuration = configure(PLATFORMS[system], port("cake", f"link.rate={rate}", "flows.1.workload.cbr.rate=10kbps"))
+    assert configuration.lines
+    assert "memlimit" not in "\n".join(configuration.lines)
+    (statements,) = (
+        note for note in configuration.notes if note.startswith("buffer: simulated 64 packets, configured ")
+    )
     # Four times the bytes of a round trip of 100 ms, from 4 MiB to 10,240 frames of 1514 bytes; 2304 a packet.
     held = {"1Mbps": 4 << 20, "16Mbps": 4 << 20, "1Gbps": 10_240 * 1514}[rate] // 2304
-    assert f"configured {held:,} packets" in said
+    assert f"configured {held:,} packets" in statements
 
 
 def test_a_buffer_above_what_cake_holds_is_refused() -> None:
-    told = configure(PLATFORMS["linux"], port("cake", "link.buffer=2000p"))
-    assert told.lines == ()
-    assert told.notes[0].startswith("linux does not support cake with 2,000 packets; allowed: up to 1,820 packets")
+    configuration = configure(PLATFORMS["linux"], port("cake", "link.buffer=2000p"))
+    assert configuration.lines == ()
+    assert configuration.notes[0].startswith(
+        "linux does not support cake with 2,000 packets; allowed: up to 1,820 packets"
+    )
 
 
 @pytest.mark.parametrize("kind", ["droptail", "sfq"])
 def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
-    told = configure(PLATFORMS["openwrt"], port(kind), asked_access("docsis", "250Mbps", None))
-    assert "\toption download '0'" in told.lines
+    configuration = configure(PLATFORMS["openwrt"], port(kind), requested_access("docsis", "250Mbps", None))
+    assert "\toption download '0'" in configuration.lines
     assert (
-        f"download: not shaped, because {kind} needs a buffer and none was simulated for this direction" in told.notes
+        f"download: not shaped, because {kind} needs a buffer and none was simulated for this direction"
+        in configuration.notes
     )
 
 
@@ -157,13 +164,13 @@ def test_a_direction_that_was_not_simulated_gets_no_buffer(kind: str) -> None:
 )
 def test_a_line_that_is_none_is_refused(given: tuple[str | None, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        asked_access(*given)
+        requested_access(*given)
 
 
 def test_routers_are_told_of_no_access_line() -> None:
-    told = configure(PLATFORMS["junos"], port("droptail"), access("docsis"))
-    assert told.lines == configure(PLATFORMS["junos"], port("droptail")).lines
-    assert "access: junos does not support access lines, so --access has no effect" in told.notes
+    configuration = configure(PLATFORMS["junos"], port("droptail"), access("docsis"))
+    assert configuration.lines == configure(PLATFORMS["junos"], port("droptail")).lines
+    assert "access: junos does not support access lines, so --access has no effect" in configuration.notes
 
 
 def test_a_wrong_line_is_refused_before_anything_is_simulated() -> None:
@@ -196,17 +203,19 @@ def test_the_framing_of_a_cake_is_read(text: str, overhead: int, least: int, cel
 @pytest.mark.parametrize("kind", ["cake", "fq_codel", "droptail"])
 @pytest.mark.parametrize("name", OF_CAKE)
 def test_tc_takes_the_lines_of_each_access_line(name: str, kind: str) -> None:
-    told = lines("linux", kind, asked_access(name, "100Mbps", None)).replace("ifb4eth0", "lo").splitlines()
-    found, _ = given_to_tc([line for line in told if line.startswith("tc qdisc") and "ffff:" not in line], "true")
+    text = lines("linux", kind, requested_access(name, "100Mbps", None)).replace("ifb4eth0", "lo").splitlines()
+    found, _ = given_to_tc([line for line in text if line.startswith("tc qdisc") and "ffff:" not in line], "true")
     # 2 is the kernel's refusal of a discipline that it has not, 1 would be tc's own of a word.
-    for code, said in found:
-        assert code == 0 or (code == 2 and any(word in said for word in ("unknown", "Parent", "support", "find"))), said
+    for code, statements in found:
+        assert code == 0 or (
+            code == 2 and any(word in statements for word in ("unknown", "Parent", "support", "find"))
+        ), statements
 
 
 def test_a_link_is_configured_and_read_from_python() -> None:
-    told = forebay_package.configure(Scenario.load(DSL, ["link.queue=cake"]), "openwrt", access="docsis")
-    assert "\toption upload '14400'" in told.lines
-    read = forebay_package.translate("\n".join(told.lines), "openwrt")
+    configuration = forebay_package.configure(Scenario.load(DSL, ["link.queue=cake"]), "openwrt", access="docsis")
+    assert "\toption upload '14400'" in configuration.lines
+    read = forebay_package.translate("\n".join(configuration.lines), "openwrt")
     assert (read.port.rate, read.skipped, read.unknown) == (14_400_000, (), ())
     assert forebay_package.translate("bfifo limit 200kb", "linux", rate="100Mbps").seconds == 0.016384
     with pytest.raises(InputError, match="packet: found `1B`"):

@@ -101,9 +101,9 @@ def test_a_draft_limits_loss_and_says_of_what(traffic: dict[str, object], limit:
 def test_the_loss_goal_of_a_draft_can_be_met(options: list[str], tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
     assert forebay("new", path, "--rate", "50Mbps", "--rtt", "40ms", *options).code == 0
-    told = forebay("recommend", path, "--set", "run.measure=10s", "--json")
-    assert '"loss_rate"' in told.out
-    assert told.code == 0, told.out[:400]
+    answer = forebay("recommend", path, "--set", "run.measure=10s", "--json")
+    assert '"loss_rate"' in answer.out
+    assert answer.code == 0, answer.out[:400]
 
 
 def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_a_draft_runs_and_is_answered(tmp_path: Path) -> None:
     assert forebay("run", path, "--set", "run.measure=3s").code == 0
     answer = forebay("recommend", path, "--no-picture", "--set", "run.measure=10s")
     assert answer.code == 0, answer.out
-    again = forebay("new", path, *options)
-    assert (again.code, again.err.count("\n")) == (2, 1)
-    assert "--force" in again.err
+    repeated = forebay("new", path, *options)
+    assert (repeated.code, repeated.err.count("\n")) == (2, 1)
+    assert "--force" in repeated.err
     assert forebay("new", path, *options, "--force").code == 0
 
 

@@ -204,8 +204,8 @@ def test_schedulers_of_junos_are_answered(rate: int | None) -> None:
             read("junos", JUNOS)
         return
     found = read("junos", JUNOS, rate)
-    told = {entry.name: (entry.priority, entry.weight, entry.queue.limit) for entry in classes(found)}
-    assert told == {
+    values = {entry.name: (entry.priority, entry.weight, entry.queue.limit) for entry in classes(found)}
+    assert values == {
         "expedited-forwarding": (True, 1.0, Limit(6_250_000, "bytes")),
         "best-effort": (False, 8.0, UNKNOWN),
         "network-control": (False, 1.0, UNKNOWN),
@@ -307,13 +307,13 @@ def test_what_is_unknown_is_no_number_anywhere() -> None:
     assert "# not simulated: VOICE: its policer of 10 %" in table
     answer = forebay("translate", IOS_XE, "--for", "ios-xe", "--json")
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    assert told["bytes"] is told["seconds"] is None
-    assert [entry["queue"]["limit"] is None for entry in told["port"]["queue"]["classes"]] == [True, False, True, True]
+    data = json.loads(answer.out)
+    assert data["bytes"] is data["seconds"] is None
+    assert [entry["queue"]["limit"] is None for entry in data["port"]["queue"]["classes"]] == [True, False, True, True]
     shown = forebay("translate", IOS_XE, "--for", "ios-xe").out
     assert shown.startswith("buffer unknown")
     assert "\nnot simulated: VOICE: its policer of 10 %" in shown
-    assert "VOICE: its policer of 10 %, which a scenario has as `policer` of a link" in told["unsimulated"]
+    assert "VOICE: its policer of 10 %, which a scenario has as `policer` of a link" in data["unsimulated"]
     assert "skipped: line 12: police cir 1000000" in shown
 
 
@@ -337,15 +337,15 @@ def test_lines_about_something_else_change_nothing(system: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "word", "meant"),
+    ("system", "word", "suggestion"),
     [("ios-xe", "queue-limit", "queue-limt"), ("ios-xr", "bandwidth", "bandwith"),
      ("junos", "buffer-size", "bufer-size"),
      ("openwrt", "upload", "uplod"),
      ("routeros", "/queue", "/quue"), ("linux", "cake", "cak")],
 )  # fmt: skip
-def test_a_misspelling_is_not_skipped(system: str, word: str, meant: str) -> None:
+def test_a_misspelling_is_not_skipped(system: str, word: str, suggestion: str) -> None:
     with pytest.raises(InputError, match=f"did you mean `{word}`"):
-        read(system, EVERYDAY[system].replace(word, meant), 10**10)
+        read(system, EVERYDAY[system].replace(word, suggestion), 10**10)
 
 
 def test_every_platform_reads_its_own_lines_without_skipping() -> None:

@@ -116,17 +116,17 @@ add name=rest parent=up limit-at=2M max-limit=10M priority=4 packet-mark=no-mark
 def test_a_tree_of_queues_of_routeros_is_classes() -> None:
     """While all have something to send, what is left goes to the first priority, beside what the others have anyway."""
     found = read("routeros", TREE)
-    told = classes(found)
+    by_class = classes(found)
     assert found.port.rate == 10_000_000
-    assert told["voice"].weight / told["rest"].weight == pytest.approx(5 / 2)
-    assert told["web"].weight / told["rest"].weight == pytest.approx(3 / 2)
-    assert told["voice"].queue.limit == Limit(40, "packets")
-    assert told["web"].queue.discipline.kind == "sfq"
+    assert by_class["voice"].weight / by_class["rest"].weight == pytest.approx(5 / 2)
+    assert by_class["web"].weight / by_class["rest"].weight == pytest.approx(3 / 2)
+    assert by_class["voice"].queue.limit == Limit(40, "packets")
+    assert by_class["web"].queue.discipline.kind == "sfq"
     assert any(each.startswith("rest: its buffer, that of the queue type default") for each in found.unknown)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("parent=up limit-at=2M", "parent=web limit-at=2M"), "one with max-limit and queues whose parent it is"),
         (("queue=fair", "queue=pcq-upload-default"), "a queue of the kind `pcq`, which is not simulated"),
@@ -134,22 +134,22 @@ def test_a_tree_of_queues_of_routeros_is_classes() -> None:
         (("limit-at=3M", "limit-at=30M"), "at most the link's rate"),
     ],
 )
-def test_a_tree_of_queues_that_is_no_link_s_is_refused_by_name(change: tuple[str, str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_tree_of_queues_that_is_no_link_s_is_refused_by_name(change: tuple[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         read("routeros", TREE.replace(*change))
 
 
 def test_rates_of_htb_that_fill_the_link_are_weights() -> None:
     found = read("linux", DEVIK)
-    told = classes(found)
+    by_class = classes(found)
     assert found.port.rate == 800_000
-    assert {name: entry.weight / told["1:11"].weight for name, entry in told.items()} == {
+    assert {name: entry.weight / by_class["1:11"].weight for name, entry in by_class.items()} == {
         "1:10": 3,
         "1:11": 1,
         "1:12": 6,
     }
-    assert [str(entry.queue.limit) for entry in told.values()] == ["5 packets", "5 packets", "127 packets"]
-    assert [*told][-1] == "1:12", "the default class takes what no filter does"
+    assert [str(entry.queue.limit) for entry in by_class.values()] == ["5 packets", "5 packets", "127 packets"]
+    assert [*by_class][-1] == "1:12", "the default class takes what no filter does"
     assert found.unknown == ()
 
 
@@ -172,7 +172,7 @@ def test_the_tiers_of_sqm_are_the_same_as_commands_and_as_a_section() -> None:
     assert any(each.startswith("line 9: tc filter") for each in commands.skipped)
 
 
-def test_sqm_has_one_tier_for_the_download_unless_it_is_told_to_look_at_dscp() -> None:
+def test_sqm_has_one_download_tier_unless_dscp_is_enabled() -> None:
     one = package.translate(SQM, "openwrt", direction="download").port
     assert isinstance(one.queue, Queue)
     assert (one.rate, one.direction) == (85_000_000, "download")
@@ -195,13 +195,13 @@ def test_a_command_chooses_the_direction() -> None:
 
 def test_curves_of_hfsc_are_shares_and_a_priority() -> None:
     found = read("linux", HFSC)
-    told = classes(found)
+    by_class = classes(found)
     assert found.port.rate == 10_000_000
-    assert told["1:11"].priority
+    assert by_class["1:11"].priority
     # A real-time curve alone is a ceiling, too; the others share by 4 and 2 Mb/s.
     assert "1:11: its ceiling of 100 kb/s" in found.unsimulated
-    assert told["1:12"].weight / told["1:13"].weight == pytest.approx(2)
-    assert all(entry.queue.limit == Limit(50, "packets") for entry in told.values())
+    assert by_class["1:12"].weight / by_class["1:13"].weight == pytest.approx(2)
+    assert all(entry.queue.limit == Limit(50, "packets") for entry in by_class.values())
 
 
 def test_a_queue_for_each_flow_has_no_limit_that_a_scenario_could_have() -> None:
@@ -216,9 +216,9 @@ def test_a_queue_for_each_flow_has_no_limit_that_a_scenario_could_have() -> None
 
 def test_wred_is_read_by_the_values_of_the_class_map() -> None:
     found = read("ios-xe", WRED, 10**7)
-    told = classes(found)
-    assert told["BULK"].queue.discipline.level("min") == Limit(24, "packets")
-    assert told["DATA"].queue.discipline.kind == "droptail"
+    by_class = classes(found)
+    assert by_class["BULK"].queue.discipline.level("min") == Limit(24, "packets")
+    assert by_class["DATA"].queue.discipline.kind == "droptail"
     assert "BULK: WRED of dscp af12, dscp default; it is read as that of dscp af11 for all" in found.unsimulated
     assert any(each.startswith("DATA: the thresholds of random-detect") for each in found.unknown)
 
@@ -307,7 +307,7 @@ def test_what_the_kernel_shows_of_htb_is_read_as_its_commands() -> None:
     assert read("linux", shown).port == read("linux", text).port
 
 
-def test_two_interfaces_of_eos_are_told_apart() -> None:
+def test_two_interfaces_of_eos_are_distinguished() -> None:
     profile = "qos profile {}\n   tx-queue 0\n      bandwidth percent {}\n   tx-queue 1\n      bandwidth percent 50\n"
     with pytest.raises(InputError, match="found queues of `A` and `B`; allowed: one interface or profile"):
         read("eos", profile.format("A", 50) + profile.format("B", 20), 10**9)
@@ -358,24 +358,24 @@ def leaves(draw: st.DrawFn) -> tuple[int, list[Leaf]]:
     """Classes whose rates fit their link."""
     link = draw(st.integers(1000, 10**9))
     count = draw(st.integers(2, 6))
-    told = []
+    leaves_ = []
     for number in range(count):
         floor = Fraction(draw(st.integers(0, link // count)))
         ceiling = draw(st.none() | st.integers(int(floor), 2 * link).map(Fraction))
-        told.append(Leaf(str(number), floor, ceiling, Fraction(draw(RATES)), draw(st.integers(0, 3))))
-    return link, told
+        leaves_.append(Leaf(str(number), floor, ceiling, Fraction(draw(RATES)), draw(st.integers(0, 3))))
+    return link, leaves_
 
 
 @given(leaves(), st.sampled_from(["htb", "hfsc"]))
 @settings(deadline=None, max_examples=examples(200))
 def test_shares_fill_the_link_and_hold_rates_and_ceilings(drawn: tuple[int, list[Leaf]], kind: str) -> None:
-    link, told = drawn
+    link, stated = drawn
     by: Literal["htb", "hfsc"] = "htb" if kind == "htb" else "hfsc"
-    if sum(min(link, link if leaf.ceiling is None else leaf.ceiling) for leaf in told) <= link:
+    if sum(min(link, link if leaf.ceiling is None else leaf.ceiling) for leaf in stated) <= link:
         with pytest.raises(InputError, match="link of its own"):
-            divide(by, told, link)
+            divide(by, stated, link)
         return
-    division = divide(by, told, link)
+    division = divide(by, stated, link)
     weights = [part.weight for part in division.parts]
     assert sum(weights) == pytest.approx(link)
     for part in division.parts:
@@ -453,17 +453,19 @@ def test_a_written_configuration_is_read_back_to_the_same_scenario(system: str, 
     """The table that `translate` prints, with the flows beside it, has the port that the lines were written for."""
     text = SCENARIO.replace("{queue}", QUEUES[kind])
     spoken = PLATFORMS[system]
-    asked = Port.of(Scenario.parse(text))
-    told = configure(spoken, asked)
-    if not told.lines:
+    requested = Port.of(Scenario.parse(text))
+    configuration = configure(spoken, requested)
+    if not configuration.lines:
         pytest.skip(f"{system} has no {kind}")
-    found = translate("\n".join(told.lines), system, Assumed(16_000_000))
+    found = translate("\n".join(configuration.lines), system, Assumed(16_000_000))
     assert not [line for line in found.skipped if " tc filter " not in line]
     table = tomllib.loads(link_table(found.port, found.unknown, found.unsimulated))
     names = [name for entry in table["link"]["queue"].get("classes", []) for name in entry.get("groups", [])]
     flows = "".join(f'[[flows]]\nname = "{name}"\nrtt = "40ms"\npacket = "1500B"\n' for name in [*names, "rest"])
-    again = configure(spoken, Port.of(Scenario.parse(link_table(found.port, found.unknown, found.unsimulated) + flows)))
-    assert _without_names(again.lines) == _without_names(told.lines)
+    configured = configure(
+        spoken, Port.of(Scenario.parse(link_table(found.port, found.unknown, found.unsimulated) + flows))
+    )
+    assert _without_names(configured.lines) == _without_names(configuration.lines)
 
 
 def _without_names(lines: tuple[str, ...]) -> list[str]:

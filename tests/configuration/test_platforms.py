@@ -148,28 +148,28 @@ def hold_laws(system: str, port: Port) -> None:
         assert "allowed: " in refused.notes[0]
         return
     fitted = fit(spoken, port)
-    again = spoken.fit(fitted.port)
-    assert again.port == fitted.port
+    refitted = spoken.fit(fitted.port)
+    assert refitted.port == fitted.port
     lines = spoken.write(fitted.port)
     read = spoken.read("\n".join(lines), Assumed(fitted.port.rate if system in UNSHAPED else None, port.packet)).port
     assert anonymous(read) == anonymous(fitted.port)
     assert spoken.write(fitted.port) == spoken.write(dataclasses.replace(read, queue=fitted.port.queue)) == lines
-    told = configure(spoken, port)
-    assert told.lines == tuple(lines)
+    configuration = configure(spoken, port)
+    assert configuration.lines == tuple(lines)
     for name, before, after in differences(port, fitted.port):
         if name != "queue" or isinstance(port.queue, Queue) == isinstance(fitted.port.queue, Queue):
             assert before != after, f"{name}: both figures look alike"
-            assert any(before in note and after in note for note in told.notes), name
+            assert any(before in note and after in note for note in configuration.notes), name
             assert fitted.reasons.get(name), f"{name}: no reason"
     # Never less room than was simulated, whatever the platform counts in.
     there = dict(fitted.port.queues())
     classes = port.queue.classes if isinstance(port.queue, Classes) else ()
     sizes = {entry.name: entry.packet or port.packet for entry in classes}
-    for name, asked in port.queues():
+    for name, requested in port.queues():
         if isinstance(port.queue, Queue) and not fitted.port.limited:
             continue  # the limit is the chip's own
         given_, size = there.get(name) or there["band0"], sizes.get(name, port.packet)
-        assert given_.limit.in_bytes(size) >= asked.limit.in_bytes(size) - 1e-6
+        assert given_.limit.in_bytes(size) >= requested.limit.in_bytes(size) - 1e-6
 
 
 # The contract ------------------------------------------------------------------------------------------------------
@@ -184,8 +184,8 @@ def test_each_platform_emits_each_discipline_or_refuses_it_by_name(system: str, 
     queue = CLASSES.replace("KIND", inner) if kind == "classes" else kind
     scenario = Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"])
     if kind in PLATFORMS[system].disciplines:
-        told = configure(PLATFORMS[system], Port.of(scenario))
-        assert told.lines, told.notes
+        configuration = configure(PLATFORMS[system], Port.of(scenario))
+        assert configuration.lines, configuration.notes
         hold_laws(system, Port.of(scenario))
         return
     with pytest.raises(UnsupportedError, match=f"^{system} has no {kind}; the closest is ") as refused:
@@ -211,17 +211,17 @@ def test_each_platform_says_where_its_lines_come_from(system: str) -> None:
 def test_every_shipped_scenario(system: str, path: Path) -> None:
     port = Port.of(Scenario.load(path))
     kinds = {port.kind, *(queue.discipline.kind for _, queue in port.queues())}
-    told = configure(PLATFORMS[system], port)
+    configuration = configure(PLATFORMS[system], port)
     if port.changing or port.medium or (port.shaper and not PLATFORMS[system].shapes):
-        assert not told.lines
-        assert told.notes, "why nothing is typed"
+        assert not configuration.lines
+        assert configuration.notes, "why nothing is typed"
     elif kinds <= set(PLATFORMS[system].disciplines):
         # Buckets are read back in test_tc_shapers.py.
         if port.shaper is None:
             hold_laws(system, port)
-        assert told.lines
+        assert configuration.lines
     else:
-        assert told.notes, "what it does not have it says"
+        assert configuration.notes, "what it does not have it says"
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,11 @@ def test_nothing_is_typed_for_a_link_whose_rate_changes() -> None:
 @pytest.mark.parametrize("system", ["eos", "junos"])
 def test_a_buffer_that_lasts_for_months_is_refused_by_name(system: str) -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"
-    told = configure(platform(system), Port.of(Scenario.load(path, ["link.rate=1kbps", "link.buffer=1000000p"])))
-    assert told.lines == ()
-    assert "12,144,000,000,000 microseconds at the link's rate; allowed: up to " in told.notes[0]
+    configuration = configure(
+        platform(system), Port.of(Scenario.load(path, ["link.rate=1kbps", "link.buffer=1000000p"]))
+    )
+    assert configuration.lines == ()
+    assert "12,144,000,000,000 microseconds at the link's rate; allowed: up to " in configuration.notes[0]
 
 
 @pytest.mark.parametrize("kind", ["wifi", "cellular", "docsis"])
@@ -295,27 +297,27 @@ def test_nothing_is_typed_for_a_medium(kind: str) -> None:
         )
 
 
-def test_who_has_no_buckets_is_told_of_no_shaped_link() -> None:
+def test_a_platform_without_token_buckets_refuses_a_shaped_link() -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"
     port = Port.of(Scenario.load(path, ['link.shaper={ rate = "50Mbps", burst = "15kB" }']))
-    told = set()
+    refusing = set()
     for name in PLATFORMS:
         found = configure(platform(name), port)
         if platform(name).shapes:
-            told.add(name)
+            refusing.add(name)
             assert any("burst 15000" in line for line in found.lines)
             continue
         assert found.lines == ()
         assert found.notes == (f"no configuration, because {name} does not support the simulated `shaper`",)
-    assert told == {"linux"}
+    assert refusing == {"linux"}
 
 
 def test_a_policer_is_told_elsewhere() -> None:
     path = ROOT / "scenarios" / "lab-dumbbell.toml"
     policed = Port.of(Scenario.load(path, ['link.policer={ rate = "50Mbps", burst = "625kB" }']))
-    plain = Port.of(Scenario.load(path))
+    uncompressed = Port.of(Scenario.load(path))
     for name in PLATFORMS:
-        found, same = configure(platform(name), policed), configure(platform(name), plain)
+        found, same = configure(platform(name), policed), configure(platform(name), uncompressed)
         assert found.lines == same.lines
         if same.lines:
             assert set(found.notes) - set(same.notes) == {
@@ -337,11 +339,11 @@ def test_classes_with_what_a_platform_lacks_are_refused_before_anything_is_simul
         check(["sonic"], Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
 
 
-def test_a_shared_buffer_is_said_and_weights_become_whole_numbers() -> None:
+def test_a_shared_buffer_is_noted_and_weights_become_integers() -> None:
     queue = CLASSES.replace("KIND", "droptail")
     port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.queue={queue}"]))
-    told = configure(PLATFORMS["linux"], port)
-    assert "buffer: simulated 64 packets shared by web and rest, configured 64 packets for each" in told.notes
+    configuration = configure(PLATFORMS["linux"], port)
+    assert "buffer: simulated 64 packets shared by web and rest, configured 64 packets for each" in configuration.notes
     assert isinstance(port.queue, Classes)
     uneven = (1.0, 1.0, 2.25)
     weighed = [dataclasses.replace(entry, weight=w) for entry, w in zip(port.queue.classes, uneven, strict=True)]
@@ -361,12 +363,12 @@ def test_a_shared_buffer_is_said_and_weights_become_whole_numbers() -> None:
 def test_a_class_is_counted_by_its_own_packets(system: str, limit: str) -> None:
     scenario = Scenario.load(ROOT / "scenarios" / "voice-and-data.toml")
     scenario = scenario.changed(("set", "link.queue.classes.voice.buffer", limit))
-    told = configure(PLATFORMS[system], Port.of(scenario))
-    assert told.lines, told.notes
-    (voice, *others), notes = Port.of(scenario).queue.classes, " ".join(told.notes)  # type: ignore[union-attr]
+    configuration = configure(PLATFORMS[system], Port.of(scenario))
+    assert configuration.lines, configuration.notes
+    (voice, *others), notes = Port.of(scenario).queue.classes, " ".join(configuration.notes)  # type: ignore[union-attr]
     assert voice.packet == 200
     assert [other.packet for other in others] == [None, None]
-    read = translate("\n".join(told.lines), system, Assumed()).port.queue
+    read = translate("\n".join(configuration.lines), system, Assumed()).port.queue
     assert isinstance(read, Classes)
     found = read.classes[0].queue.limit
     # 20 packets of 200 bytes; never less, and more only if the platform has no such value.
@@ -381,10 +383,13 @@ def test_a_class_is_counted_by_its_own_packets(system: str, limit: str) -> None:
 def test_thresholds_of_a_class_are_counted_as_its_limit_is() -> None:
     red = Discipline("red", {"min": Limit(5, "packets"), "max": Limit(15, "packets"), "max_p": 0.1})
     entry = TrafficClass("voice", ("calls",), 1.0, Queue(Limit(20, "packets"), red), packet=200)
-    told = entry.counted_in("bytes").queue
-    assert told.limit == Limit(4000, "bytes")
-    assert (told.discipline.level("min"), told.discipline.level("max")) == (Limit(1000, "bytes"), Limit(3000, "bytes"))
-    assert dataclasses.replace(entry, queue=told).counted_in("packets").queue == entry.queue
+    queue = entry.counted_in("bytes").queue
+    assert queue.limit == Limit(4000, "bytes")
+    assert (queue.discipline.level("min"), queue.discipline.level("max")) == (
+        Limit(1000, "bytes"),
+        Limit(3000, "bytes"),
+    )
+    assert dataclasses.replace(entry, queue=queue).counted_in("packets").queue == entry.queue
     assert entry.counted_in("packets") == dataclasses.replace(entry, packet=None)
 
 
@@ -399,12 +404,12 @@ def test_a_port_is_what_was_simulated() -> None:
     port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [red]))
     assert (port.rate, port.packet, port.groups) == (16_000_000, 1500, ("download", "call", "web"))
     assert isinstance(port.queue, Queue)
-    told = port.queue.discipline
+    discipline = port.queue.discipline
     assert port.queue.limit == Limit(64, "packets")
-    assert told.level("min") == Limit(25.6, "packets")
+    assert discipline.level("min") == Limit(25.6, "packets")
     # 10 ms at 16 Mb/s are 20,000 bytes, below the lower threshold of 25.6 packets: never below it.
-    assert told.level("max") == Limit(25.6, "packets")
-    assert not told.ecn
+    assert discipline.level("max") == Limit(25.6, "packets")
+    assert not discipline.ecn
     marking = Port.of(Scenario.load(ROOT / "scenarios" / "datacenter-leaf.toml"))
     assert isinstance(marking.queue, Queue)
     assert marking.queue.discipline.ecn
@@ -416,13 +421,13 @@ def test_what_is_left_to_red_is_what_the_engine_takes() -> None:
     for rate, least in (("16Mbps", 5.0), ("1Gbps", 2500 * 125 / 1500)):
         port = Port.of(Scenario.load(ROOT / "scenarios" / "dsl-access.toml", [f"link.rate={rate}", "link.queue=red"]))
         assert isinstance(port.queue, Queue)
-        told = port.queue.discipline
-        assert told.level("min").amount == pytest.approx(least)
-        assert told.level("max").amount == pytest.approx(3 * least)
+        discipline = port.queue.discipline
+        assert discipline.level("min").amount == pytest.approx(least)
+        assert discipline.level("max").amount == pytest.approx(3 * least)
         # Ten round trips of 100 ms.
         per_second = port.bits_per_second / 8 / 1500
-        assert told.number("weight") == pytest.approx(1 / per_second, rel=1e-3)
-        assert told.number("bottom") == pytest.approx(min(0.01, 10 / per_second))
+        assert discipline.number("weight") == pytest.approx(1 / per_second, rel=1e-3)
+        assert discipline.number("bottom") == pytest.approx(min(0.01, 10 / per_second))
 
 
 @pytest.mark.parametrize(
@@ -454,19 +459,19 @@ def test_the_link_table_is_read_as_the_same_port(data: st.DataObject, kind: str)
         "[run]\nwarmup = '1s'\nmeasure = '1s'\n"
         f"[[flows]]\nname = 'a'\ncca = 'cubic'\nrtt = '20ms'\npacket = '{port.packet}B'\n"
     )
-    again = Port.of(Scenario.parse(text))
-    assert dataclasses.replace(again, queue=port.queue, groups=()) == dataclasses.replace(port, groups=())
-    assert isinstance(again.queue, Queue)
+    reread = Port.of(Scenario.parse(text))
+    assert dataclasses.replace(reread, queue=port.queue, groups=()) == dataclasses.replace(port, groups=())
+    assert isinstance(reread.queue, Queue)
     assert isinstance(port.queue, Queue)
-    assert again.queue.limit == port.queue.limit
+    assert reread.queue.limit == port.queue.limit
     for name, value in port.queue.discipline.parameters.items():
-        told = again.queue.discipline.parameters[name]
-        if isinstance(value, Limit) and isinstance(told, Limit):
+        stated = reread.queue.discipline.parameters[name]
+        if isinstance(value, Limit) and isinstance(stated, Limit):
             # Levels are written in whole bytes.
-            assert told.unit == value.unit
-            assert told.amount == pytest.approx(value.amount, abs=0.5)
+            assert stated.unit == value.unit
+            assert stated.amount == pytest.approx(value.amount, abs=0.5)
         else:
-            assert told == pytest.approx(value) if isinstance(value, float) else told == value
+            assert stated == pytest.approx(value) if isinstance(value, float) else stated == value
 
 
 # The commands -------------------------------------------------------------------------------------------------------
@@ -481,9 +486,9 @@ def test_recommend_refuses_before_it_simulates(small: Path) -> None:
 def test_recommend_writes_for_several_platforms(small: Path) -> None:
     answer = forebay("recommend", small, "--for", "linux", "--for", "ios-xr", "--no-picture", "--json")
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    assert [entry["system"] for entry in told["configurations"]] == ["linux", "ios-xr"]
-    lines = "\n".join(told["configuration"]["lines"])
+    data = json.loads(answer.out)
+    assert [entry["system"] for entry in data["configurations"]] == ["linux", "ios-xr"]
+    lines = "\n".join(data["configuration"]["lines"])
     read = translate(lines, "linux", Assumed(packet=1000))
-    assert read.bytes == told["recommendation"]["bytes"]
-    assert read.seconds == pytest.approx(told["recommendation"]["seconds"])
+    assert read.bytes == data["recommendation"]["bytes"]
+    assert read.seconds == pytest.approx(data["recommendation"]["seconds"])

@@ -15,9 +15,9 @@ from forebay.configuration.configuring import configure, link_table, translate
 from forebay.configuration.platforms.forms import Form, Grammar
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
-from forebay.configuration.platforms.routers import in_time, microseconds, percents, power_of_two, ratios, whole_rate
+from forebay.configuration.platforms.routers import in_time, microseconds, percents, power_of_two, rate_kbps, ratios
 from forebay.configuration.port import Classes, Limit, Port, Queue
-from forebay.configuration.reading import MOST_CHARACTERS, Mistake, Word, whole
+from forebay.configuration.reading import MOST_CHARACTERS, Mistake, Word, integer
 from tests.support.ports import FIFO, RED, ROUTERS, STEP, VOICE_AND_REST, dsl, packets
 from tests.support.tiers import examples
 
@@ -86,10 +86,10 @@ def test_show_policy_map_interface_of_ios_xe() -> None:
     assert (voice.name, voice.priority, voice.queue.limit) == ("EF", True, Limit(512, "packets"))
     assert (critical.weight, critical.queue.limit) == (1.0, Limit(62_500, "bytes"))
     assert rest.weight == 4.0
-    told = rest.queue.discipline
-    assert told.level("min") == Limit(20, "packets")
-    assert told.level("max") == Limit(40, "packets")
-    assert (told.number("max_p"), told.number("weight")) == (0.1, 1 / 512)
+    discipline = rest.queue.discipline
+    assert discipline.level("min") == Limit(20, "packets")
+    assert discipline.level("max") == Limit(40, "packets")
+    assert (discipline.number("max_p"), discipline.number("weight")) == (0.1, 1 / 512)
 
 
 SHOWN_XR = """
@@ -378,29 +378,29 @@ def _unnamed(port: Port) -> Port:
 
 @given(st.lists(st.floats(0.01, 1000), min_size=1, max_size=8))
 def test_percents_are_whole_and_make_a_hundred(weights: list[float]) -> None:
-    told = percents(weights)
-    assert sum(told) == 100
-    assert min(told) >= 1
+    shares = percents(weights)
+    assert sum(shares) == 100
+    assert min(shares) >= 1
     exact = [100 * weight / sum(weights) for weight in weights]
-    assert all(abs(one - other) < len(weights) for one, other in zip(told, exact, strict=True))
-    assert percents([float(share) for share in told]) == told
+    assert all(abs(one - other) < len(weights) for one, other in zip(shares, exact, strict=True))
+    assert percents([float(share) for share in shares]) == shares
 
 
 @given(st.lists(st.integers(1, 10_000), min_size=1, max_size=8), st.sampled_from([100, 127, 1000]))
 def test_ratios_stay_in_range_and_in_lowest_terms(weights: list[int], most: int) -> None:
-    told = [int(ratio) for ratio in ratios([float(weight) for weight in weights], most)]
-    assert all(1 <= ratio <= most for ratio in told)
-    assert math.gcd(*told) == 1
+    integers = [int(ratio) for ratio in ratios([float(weight) for weight in weights], most)]
+    assert all(1 <= ratio <= most for ratio in integers)
+    assert math.gcd(*integers) == 1
     if max(weights) // math.gcd(*weights) <= most:
-        assert told == [weight // math.gcd(*weights) for weight in weights]
+        assert integers == [weight // math.gcd(*weights) for weight in weights]
 
 
 @given(st.floats(1e-6, 1.0), st.integers(0, 4), st.integers(5, 16))
 def test_a_power_of_two_is_the_nearest(weight: float, least: int, most: int) -> None:
-    told = power_of_two(weight, least, most)
+    nearest = power_of_two(weight, least, most)
     others = [2.0**-power for power in range(least, most + 1)]
-    assert told in others
-    assert abs(math.log2(told / weight)) <= min(abs(math.log2(other / weight)) for other in others) + 1e-9
+    assert nearest in others
+    assert abs(math.log2(nearest / weight)) <= min(abs(math.log2(other / weight)) for other in others) + 1e-9
 
 
 @given(st.integers(1, 10**9), st.integers(1000, 10**12), st.sampled_from([577, 1500, 9000]))
@@ -416,8 +416,8 @@ def test_a_time_holds_no_less_and_a_microsecond_more_at_most(size: int, rate: in
 @given(st.integers(10**6, 10**12), st.sampled_from(["l1", "l2", "l3"]), st.sampled_from(["l1", "l2", "l3"]))
 def test_a_rate_of_another_layer_carries_the_same_packets(rate: int, layer: str, other: str) -> None:
     port = Port(rate, 1500, packets(1), layer=layer)
-    told = dataclasses.replace(port, rate=whole_rate(port, other), layer=other)
-    assert abs(told.ip_rate - port.ip_rate) <= Fraction(501)
+    changed = dataclasses.replace(port, rate=rate_kbps(port, other), layer=other)
+    assert abs(changed.ip_rate - port.ip_rate) <= Fraction(501)
 
 
 # The grammar ----------------------------------------------------------------------------------------------------------
@@ -426,11 +426,11 @@ def test_a_rate_of_another_layer_carries_the_same_packets(rate: int, layer: str,
 def _read(text: str, line: str) -> tuple[str, dict[str, object]]:
     grammar = Grammar(
         [Form(text, "first"), Form("stop", "second")],
-        {"n": lambda word: whole(word, most=9), "name": lambda word: word if word else _no()},
+        {"n": lambda word: integer(word, most=9), "name": lambda word: word if word else _no()},
         "a line",
     )
-    then, said = grammar.read([Word(word, 1) for word in line.split()])
-    return then, dict(said.values)
+    then, statements = grammar.read([Word(word, 1) for word in line.split()])
+    return then, dict(statements.values)
 
 
 def _no() -> str:
@@ -501,16 +501,16 @@ def test_the_link_table_of_a_reading_is_a_scenario(system: str, least: int, more
     ],
 )
 def test_what_is_cut_or_colored_is_named_by_its_line(system: str, text: str, message: str) -> None:
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         translate(text, system, Assumed())
-    assert message in str(told.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("weights", [[0.0], [0.0, 0.0, 0.0], [0.0, 1.0], [75.0, 0.0, 25.0]])
 def test_classes_that_are_promised_nothing_have_the_least(weights: list[float]) -> None:
-    told = percents(weights)
-    assert sum(told) == 100
-    assert min(told) >= 1
+    shares = percents(weights)
+    assert sum(shares) == 100
+    assert min(shares) >= 1
     classes = tuple(dataclasses.replace(VOICE_AND_REST.classes[-1], name=f"c{at}", weight=weight, priority=False)
                     for at, weight in enumerate(weights))  # fmt: skip
     table = link_table(Port(10**7, 1500, Classes("dwrr", classes)))
@@ -537,8 +537,8 @@ def test_a_number_of_any_length_ends_in_one_line(name: str, digits: int) -> None
 
 @pytest.mark.parametrize("digits", [1, 18, 5000])
 def test_leading_zeros_change_no_number(digits: int) -> None:
-    assert whole("0" * digits + "7") == 7
-    assert whole("0" * digits) == 0
+    assert integer("0" * digits + "7") == 7
+    assert integer("0" * digits) == 0
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

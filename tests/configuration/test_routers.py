@@ -244,9 +244,9 @@ def test_wred_of_ios_xe_has_the_same_curve_for_every_precedence() -> None:
         ),
     ],
 )
-def test_what_is_rounded_is_said_with_both_figures(system: str, port: Port, note: str) -> None:
+def test_rounding_is_reported_with_both_figures(system: str, port: Port, note: str) -> None:
     notes = configure(PLATFORMS[system], port).notes
-    assert any(said.startswith(note) for said in notes), notes
+    assert any(statements.startswith(note) for statements in notes), notes
 
 
 @pytest.mark.parametrize(
@@ -292,24 +292,24 @@ def test_what_is_rounded_is_said_with_both_figures(system: str, port: Port, note
     ],
 )
 def test_what_is_out_of_range_is_refused(system: str, port: Port, refusal: str) -> None:
-    told = configure(PLATFORMS[system], port)
-    assert told.lines == ()
-    assert refusal in told.notes[0]
+    configuration = configure(PLATFORMS[system], port)
+    assert configuration.lines == ()
+    assert refusal in configuration.notes[0]
 
 
 def test_wred_is_refused_in_a_priority_class_of_ios_xe() -> None:
     classes = Classes("strict", (TrafficClass("a", (), 1.0, packets(90, RED)), TrafficClass("b", (), 1.0, packets(90))))
-    told = configure(PLATFORMS["ios-xe"], dsl(classes))
-    assert told.notes == ("ios-xe has no WRED in a class with priority; allowed: droptail there",)
+    configuration = configure(PLATFORMS["ios-xe"], dsl(classes))
+    assert configuration.notes == ("ios-xe has no WRED in a class with priority; allowed: droptail there",)
 
 
 @pytest.mark.parametrize("weights", [(3, 1), (1, 1), (7, 2, 1), (1, 1, 1, 1, 1, 1)])
 def test_junos_leaves_network_control_a_queue_and_a_share(weights: tuple[int, ...]) -> None:
     """A scheduler map replaces the default one, in which network control has 5 percent."""
     classes = tuple(TrafficClass(f"c{at}", (), float(weight), packets(90)) for at, weight in enumerate(weights))
-    told = configure(PLATFORMS["junos"], dsl(Classes("dwrr", classes)))
-    text = "\n".join(told.lines)
-    shares = [int(line.rpartition(" ")[2]) for line in told.lines if "transmit-rate percent" in line]
+    configuration = configure(PLATFORMS["junos"], dsl(Classes("dwrr", classes)))
+    text = "\n".join(configuration.lines)
+    shares = [int(line.rpartition(" ")[2]) for line in configuration.lines if "transmit-rate percent" in line]
     assert sum(shares) == 100
     assert 5 <= shares[-1] <= 10
     assert [share / sum(shares[:-1]) for share in shares[:-1]] == pytest.approx(
@@ -317,7 +317,7 @@ def test_junos_leaves_network_control_a_queue_and_a_share(weights: tuple[int, ..
     )
     assert "forwarding-classes queue 3 network-control" in text
     assert "forwarding-class network-control scheduler FOREBAY-NETWORK-CONTROL" in text
-    queues = [line.split()[-2] for line in told.lines if "forwarding-classes queue" in line]
+    queues = [line.split()[-2] for line in configuration.lines if "forwarding-classes queue" in line]
     assert len(set(queues)) == len(queues) == len(weights)
     read = translate(text, "junos", Assumed()).port
     assert isinstance(read.queue, Classes)
@@ -334,9 +334,9 @@ def test_a_shaper_of_ios_xe_counts_ethernet_headers(account: str, counted: int) 
     read = translate(text, "ios-xe", Assumed())
     assert float(read.port.ip_rate) == pytest.approx(10e6 * 1500 / (1500 + counted), rel=1e-9)
     assert read.seconds == pytest.approx(50 * (1500 + counted) * 8 / 10e6, rel=1e-6)
-    told = configure(PLATFORMS["ios-xe"], read.port)
-    again = translate("\n".join(told.lines), "ios-xe", Assumed())
-    assert float(again.port.ip_rate) == pytest.approx(float(read.port.ip_rate), rel=1e-6)
+    configuration = configure(PLATFORMS["ios-xe"], read.port)
+    reread = translate("\n".join(configuration.lines), "ios-xe", Assumed())
+    assert float(reread.port.ip_rate) == pytest.approx(float(read.port.ip_rate), rel=1e-6)
 
 
 # The manual and the terminal --------------------------------------------------------------------------------------
@@ -364,17 +364,17 @@ def test_lines_are_never_cut_to_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    told = configure(PLATFORMS["sros"], dsl(packets(64)))
-    show(Group(*configuration_lines(told)))
+    configuration = configure(PLATFORMS["sros"], dsl(packets(64)))
+    show(Group(*configuration_lines(configuration)))
     printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert set(told.lines) <= set(printed)
-    assert max(map(len, told.lines)) > 60
+    assert set(configuration.lines) <= set(printed)
+    assert max(map(len, configuration.lines)) > 60
 
 
 def test_the_smallest_probability_is_one_over_the_largest_number() -> None:
     """One over 2e-309 is beyond what a computer counts."""
-    told = configure(PLATFORMS["ios-xe"], dsl(packets(100, RED.having(max_p=2e-309))))
-    assert any("65535" in line for line in told.lines), told.lines
+    configuration = configure(PLATFORMS["ios-xe"], dsl(packets(100, RED.having(max_p=2e-309))))
+    assert any("65535" in line for line in configuration.lines), configuration.lines
 
 
 @pytest.mark.parametrize(
@@ -383,5 +383,5 @@ def test_the_smallest_probability_is_one_over_the_largest_number() -> None:
 )
 def test_junos_names_an_interface_that_has_the_rate(rate: int, media: str) -> None:
     """Juniper, "Interface Naming Conventions for Rate Selectability": 10 Gb/s are xe, 40 and 100 Gb/s et."""
-    told = configure(PLATFORMS["junos"], Port(rate, 1500, packets(100)))
-    assert f"set class-of-service interfaces {media}-0/0/0 scheduler-map FOREBAY" in told.lines
+    configuration = configure(PLATFORMS["junos"], Port(rate, 1500, packets(100)))
+    assert f"set class-of-service interfaces {media}-0/0/0 scheduler-map FOREBAY" in configuration.lines

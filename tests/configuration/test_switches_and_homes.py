@@ -24,9 +24,9 @@ def port(*overrides: str) -> Port:
 
 
 def lines(system: str, *overrides: str) -> str:
-    told = configure(PLATFORMS[system], port(*overrides))
-    assert told.lines, told.notes
-    return "\n".join(told.lines)
+    configuration = configure(PLATFORMS[system], port(*overrides))
+    assert configuration.lines, configuration.notes
+    return "\n".join(configuration.lines)
 
 
 def read(system: str, text: str, rate: int | None = None) -> Port:
@@ -42,49 +42,49 @@ def queue(found: Port) -> Queue:
 
 
 def test_sonic_binds_what_it_defines() -> None:
-    told = json.loads("\n".join(configure(PLATFORMS["sonic"], Port.of(Scenario.load(LEAF))).lines))
-    profile = told["BUFFER_PROFILE"]["forebay"]
+    data = json.loads("\n".join(configure(PLATFORMS["sonic"], Port.of(Scenario.load(LEAF))).lines))
+    profile = data["BUFFER_PROFILE"]["forebay"]
     assert profile["static_th"] == "750000"
     # The pool is the chip's, whose memory the scenario does not have.
-    assert "BUFFER_POOL" not in told
+    assert "BUFFER_POOL" not in data
     assert profile["pool"] == "egress_lossy_pool"
-    assert told["BUFFER_QUEUE"]["Ethernet0|0"] == {"profile": "forebay"}
-    wred = told["WRED_PROFILE"][told["QUEUE"]["Ethernet0|0"]["wred_profile"]]
+    assert data["BUFFER_QUEUE"]["Ethernet0|0"] == {"profile": "forebay"}
+    wred = data["WRED_PROFILE"][data["QUEUE"]["Ethernet0|0"]["wred_profile"]]
     # Step marking: equal thresholds of 100 packets, marks for all that understand them.
     assert wred["green_min_threshold"] == wred["green_max_threshold"] == "150000"
     assert (wred["ecn"], wred["green_drop_probability"]) == ("ecn_all", "100")
-    assert told["SCHEDULER"][told["PORT_QOS_MAP"]["Ethernet0"]["scheduler"]]["pir"] == str(25 * 10**9 // 8)
+    assert data["SCHEDULER"][data["PORT_QOS_MAP"]["Ethernet0"]["scheduler"]]["pir"] == str(25 * 10**9 // 8)
     assert all(
-        isinstance(value, str) for table in told.values() for entry in table.values() for value in entry.values()
+        isinstance(value, str) for table in data.values() for entry in table.values() for value in entry.values()
     )
 
 
 @pytest.mark.parametrize(("alpha", "power"), [(1.0, "0"), (8.0, "3"), (0.125, "-3"), (0.3, "-1"), (0.001, "-8")])
 def test_dynamic_thresholds_are_powers_of_two_and_never_less(alpha: float, power: str) -> None:
-    asked = port(f'link.queue={{ kind = "dynamic_threshold", alpha = {alpha} }}')
-    told = configure(PLATFORMS["sonic"], asked)
-    tables = json.loads("\n".join(told.lines))
+    requested = port(f'link.queue={{ kind = "dynamic_threshold", alpha = {alpha} }}')
+    configuration = configure(PLATFORMS["sonic"], requested)
+    tables = json.loads("\n".join(configuration.lines))
     assert tables["BUFFER_PROFILE"]["forebay"]["dynamic_th"] == power
     assert "BUFFER_POOL" not in tables
-    assert any(note.startswith("buffer: simulated 64 packets, configured unknown (") for note in told.notes)
-    told = configure(PLATFORMS["sonic"], dataclasses.replace(asked, memory=Limit(12_000_000, "bytes")))
-    tables = json.loads("\n".join(told.lines))
+    assert any(note.startswith("buffer: simulated 64 packets, configured unknown (") for note in configuration.notes)
+    configuration = configure(PLATFORMS["sonic"], dataclasses.replace(requested, memory=Limit(12_000_000, "bytes")))
+    tables = json.loads("\n".join(configuration.lines))
     assert tables["BUFFER_POOL"]["egress_lossy_pool"] == {"type": "egress", "mode": "dynamic", "size": "12000000"}
-    assert any(note.startswith("alpha: ") for note in told.notes) == (2.0 ** int(power) != alpha)
+    assert any(note.startswith("alpha: ") for note in configuration.notes) == (2.0 ** int(power) != alpha)
 
 
 @pytest.mark.parametrize("buffer", ["1p", "64p", "1MB"])
 def test_the_pool_of_sonic_is_the_memory_of_the_chip(buffer: str) -> None:
-    asked = port(f"link.buffer={buffer}")
-    told = configure(PLATFORMS["sonic"], asked)
-    assert "BUFFER_POOL" not in json.loads("\n".join(told.lines))
+    requested = port(f"link.buffer={buffer}")
+    configuration = configure(PLATFORMS["sonic"], requested)
+    assert "BUFFER_POOL" not in json.loads("\n".join(configuration.lines))
     note = "egress_lossy_pool: not written, as the scenario has no memory of the chip; the switch has to have it"
-    assert note in told.notes
-    told = configure(PLATFORMS["sonic"], dataclasses.replace(asked, memory=Limit(16_000_000, "bytes")))
-    tables = json.loads("\n".join(told.lines))
+    assert note in configuration.notes
+    configuration = configure(PLATFORMS["sonic"], dataclasses.replace(requested, memory=Limit(16_000_000, "bytes")))
+    tables = json.loads("\n".join(configuration.lines))
     assert tables["BUFFER_POOL"] == {"egress_lossy_pool": {"type": "egress", "mode": "static", "size": "16000000"}}
-    assert note not in told.notes
-    assert read("sonic", "\n".join(told.lines)).memory == Limit(16_000_000, "bytes")
+    assert note not in configuration.notes
+    assert read("sonic", "\n".join(configuration.lines)).memory == Limit(16_000_000, "bytes")
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_sonic_names_what_it_does_not_understand(text: str, message: str) -> Non
 
 
 def test_routeros_shapes_and_queues() -> None:
-    told = lines("routeros", "link.queue=fq_codel")
-    assert "kind=fq-codel fq-codel-limit=64 fq-codel-target=5ms fq-codel-interval=100ms fq-codel-ecn=no" in told
-    assert "/queue tree\nadd name=forebay parent=ether1 queue=forebay max-limit=16M" in told
+    text = lines("routeros", "link.queue=fq_codel")
+    assert "kind=fq-codel fq-codel-limit=64 fq-codel-target=5ms fq-codel-interval=100ms fq-codel-ecn=no" in text
+    assert "/queue tree\nadd name=forebay parent=ether1 queue=forebay max-limit=16M" in text
     assert "cake-bandwidth=16M" in lines("routeros", "link.queue=cake")
     assert "kind=bfifo bfifo-limit=150000" in lines("routeros", "link.buffer=150kB")
 
@@ -202,9 +202,9 @@ def test_routeros_names_what_it_does_not_understand(text: str, message: str) -> 
 
 
 def test_an_sfq_of_routeros_is_never_raised_beyond_what_it_holds() -> None:
-    told = configure(PLATFORMS["routeros"], port("link.queue=sfq", "link.buffer=500p"))
-    assert told.lines == ()
-    assert told.notes == ("routeros does not support sfq with 500 packets; allowed: up to 128 packets",)
+    configuration = configure(PLATFORMS["routeros"], port("link.queue=sfq", "link.buffer=500p"))
+    assert configuration.lines == ()
+    assert configuration.notes == ("routeros does not support sfq with 500 packets; allowed: up to 128 packets",)
 
 
 def test_marks_of_routeros_are_as_its_manual_says() -> None:
@@ -217,7 +217,7 @@ def test_marks_of_routeros_are_as_its_manual_says() -> None:
 
 
 def test_openwrt_is_a_queue_of_sqm() -> None:
-    told = lines("openwrt", "link.queue=fq_codel")
+    text = lines("openwrt", "link.queue=fq_codel")
     for option in (
         "upload '16000'",
         "qdisc 'fq_codel'",
@@ -227,7 +227,7 @@ def test_openwrt_is_a_queue_of_sqm() -> None:
         "egress_ecn 'NOECN'",
         "eqdisc_opts 'interval 100ms flows 1024 quantum 1514 drop_batch 64'",
     ):
-        assert f"option {option}" in told
+        assert f"option {option}" in text
     # The overhead would count in the limit of a bfifo, too.
     assert "qdisc 'bfifo'" in lines("openwrt", "link.buffer=96000B")
     assert "qdisc 'pfifo'" in lines("openwrt", "link.buffer=96000B", "link.rate_layer=l1")
@@ -303,15 +303,15 @@ def test_openwrt_names_what_it_does_not_understand(text: str, message: str) -> N
     ],
 )
 def test_what_a_platform_lacks_is_refused_with_the_nearest(system: str, kind: str, nearest: str) -> None:
-    told = configure(PLATFORMS[system], port(f"link.queue={kind}"))
-    assert told.notes == (f"{system} has no {kind}; the closest is {nearest}",)
+    configuration = configure(PLATFORMS[system], port(f"link.queue={kind}"))
+    assert configuration.notes == (f"{system} has no {kind}; the closest is {nearest}",)
 
 
 def test_red_of_sonic_is_not_averaged_and_says_so() -> None:
-    told = configure(PLATFORMS["sonic"], port('link.queue={ kind = "red", max_p = 0.024, gentle = false }'))
-    assert any(note.startswith("max_p: simulated 0.024, configured 0.02 ") for note in told.notes)
-    assert any(note.startswith("weight: ") for note in told.notes)
-    found = read("sonic", "\n".join(told.lines))
+    configuration = configure(PLATFORMS["sonic"], port('link.queue={ kind = "red", max_p = 0.024, gentle = false }'))
+    assert any(note.startswith("max_p: simulated 0.024, configured 0.02 ") for note in configuration.notes)
+    assert any(note.startswith("weight: ") for note in configuration.notes)
+    found = read("sonic", "\n".join(configuration.lines))
     assert queue(found).discipline == Discipline(
         "red",
         {
@@ -336,6 +336,6 @@ def test_openwrt_refuses_the_tiers_that_it_reads_by_name() -> None:
         assert isinstance(found.queue, Classes)
         with pytest.raises(UnsupportedError, match=r"openwrt has no classes; the closest is fq_codel"):
             fit(PLATFORMS["openwrt"], found)
-        told = configure(PLATFORMS["openwrt"], found)
-        assert told.lines == ()
-        assert told.notes == ("openwrt has no classes; the closest is fq_codel",)
+        configuration = configure(PLATFORMS["openwrt"], found)
+        assert configuration.lines == ()
+        assert configuration.notes == ("openwrt has no classes; the closest is fq_codel",)

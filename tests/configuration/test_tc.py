@@ -58,21 +58,21 @@ BENEATH = (
 def test_tc_takes_every_discipline(kind: str, rate: str) -> None:
     changes = [f"link.queue={kind}", f"link.rate={rate}", "flows.1.workload.cbr.rate=10kbps"]
     # Its automatic thresholds at 400 Gb/s are far above 64 packets.
-    told = configure(LINUX, port(*changes, *(["link.buffer=100000p"] if kind == "choke" else [])))
-    assert told.lines
+    configuration = configure(LINUX, port(*changes, *(["link.buffer=100000p"] if kind == "choke" else [])))
+    assert configuration.lines
     # A few of a thousand equal classes are enough.
-    told_to_tc = [line.replace("$(seq 1 1024)", "$(seq 1 3)") for line in told.lines]
+    told_to_tc = [line.replace("$(seq 1 1024)", "$(seq 1 3)") for line in configuration.lines]
     found, _ = given_to_tc(told_to_tc, "tc qdisc show dev lo")
-    assert len(found) == len(statements("\n".join(told.lines)))
+    assert len(found) == len(statements("\n".join(configuration.lines)))
     unknown = False
-    for code, said in found:
-        if "Unknown qdisc" in said:
+    for code, stated in found:
+        if "Unknown qdisc" in stated:
             pytest.skip(f"this iproute2 is too old for {kind}")
         if code == 0:
             continue
         # 2 is the kernel's refusal, 1 would be tc's own.
-        assert code == 2, said
-        assert "kind is unknown" in said or (unknown and any(words in said for words in BENEATH)), said
+        assert code == 2, stated
+        assert "kind is unknown" in stated or (unknown and any(words in stated for words in BENEATH)), stated
         unknown = True
 
 
@@ -95,35 +95,39 @@ FRAME = Framing(units.HEADER)
     ],
 )
 def test_what_the_kernel_has_is_read_back(show: str, kind: str, rate: str, buffer: str) -> None:
-    asked = port(f"link.queue={kind}", f"link.rate={rate}", f"link.buffer={buffer}", "flows.1.workload.cbr.rate=1kbps")
-    told = configure(LINUX, asked)
-    found, shown = given_to_tc(told.lines, f"{show} dev lo")
+    requested = port(
+        f"link.queue={kind}", f"link.rate={rate}", f"link.buffer={buffer}", "flows.1.workload.cbr.rate=1kbps"
+    )
+    configuration = configure(LINUX, requested)
+    found, shown = given_to_tc(configuration.lines, f"{show} dev lo")
     assert all(code == 0 for code, _ in found), found
     read = translate(shown, "linux", Assumed())
     if "-d" not in show:  # no size table is shown
-        asked = dataclasses.replace(asked, wire=FRAME, queue=of_ip(asked.queue, FRAME, asked.packet, []))
+        requested = dataclasses.replace(
+            requested, wire=FRAME, queue=of_ip(requested.queue, FRAME, requested.packet, [])
+        )
         assert "tc shows a size table with -d only; none is assumed" in read.how
-    assert dataclasses.replace(read.port, layer="l3") == dataclasses.replace(asked, groups=())
+    assert dataclasses.replace(read.port, layer="l3") == dataclasses.replace(requested, groups=())
 
 
 @pytest.mark.usefixtures("tc")
 def test_the_shaper_counts_frames_where_the_scenario_does() -> None:
     for layer in ("l1", "l2", "l3"):
-        asked = port(f"link.rate_layer={layer}")
-        found, shown = given_to_tc(configure(LINUX, asked).lines, "tc -d -j qdisc show dev lo")
+        requested = port(f"link.rate_layer={layer}")
+        found, shown = given_to_tc(configure(LINUX, requested).lines, "tc -d -j qdisc show dev lo")
         assert all(code == 0 for code, _ in found), found
-        assert translate(shown, "linux", Assumed()).port == dataclasses.replace(asked, groups=())
+        assert translate(shown, "linux", Assumed()).port == dataclasses.replace(requested, groups=())
 
 
 @pytest.mark.usefixtures("tc")
 def test_an_htb_of_a_user_is_read() -> None:
-    told = [
+    commands = [
         "tc qdisc add dev eth0 root handle 1: htb default 10",
         "tc class add dev eth0 parent 1: classid 1:10 htb rate 20mbit",
         "tc qdisc add dev eth0 parent 1:10 pfifo limit 50",
     ]
-    _, shown = given_to_tc(told, "tc class show dev lo; tc qdisc show dev lo")
-    for text in ("\n".join(told), shown):
+    _, shown = given_to_tc(commands, "tc class show dev lo; tc qdisc show dev lo")
+    for text in ("\n".join(commands), shown):
         read = translate(text, "linux", Assumed()).port
         assert read.rate == 20_000_000
         assert read.queue == Queue(Limit(50, "packets"), Discipline("droptail"))
@@ -133,7 +137,7 @@ def test_an_htb_of_a_user_is_read() -> None:
 @pytest.mark.parametrize("kind", ["red", "choke"])
 def test_tc_takes_every_curve(kind: str) -> None:
     """Thresholds, weights and probabilities at the ends of what there is: tc computes tables of them and may refuse."""
-    told = []
+    commands = []
     curves = [(least, most, weight) for least in (0, 1, 7, 90) for most in (1, 8, 99) for weight in (1e-9, 0.001, 1.0)]
     for least, most, weight in curves:
         if least > most:
@@ -146,18 +150,18 @@ def test_tc_takes_every_curve(kind: str) -> None:
                 "flows.1.workload.cbr.rate=1kbps",
                 "link.buffer=100p",
             )
-            told.append(configure(LINUX, port(*changes)).lines[-1].replace("parent 1:1", "root"))
-    found, _ = given_to_tc(told, "true")
-    assert len(found) == len(told)
+            commands.append(configure(LINUX, port(*changes)).lines[-1].replace("parent 1:1", "root"))
+    found, _ = given_to_tc(commands, "true")
+    assert len(found) == len(commands)
     assert {code for code, _ in found} <= {0, 2}, [each for each in found if each[0] == 1]
-    assert all("kind is unknown" in said for code, said in found if code)
+    assert all("kind is unknown" in stated for code, stated in found if code)
 
 
 @pytest.mark.usefixtures("tc")
 def test_the_kernel_takes_the_filters() -> None:
     """The kernel here lacks prio, so the filters are attached to an htb with the same handles."""
-    told = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
-    filters = [line for line in told if line.startswith("tc filter")]
+    configuration = configure(LINUX, port('link.queue={kind = "priority", bands = 3}')).lines
+    filters = [line for line in configuration if line.startswith("tc filter")]
     assert len(filters) == 4
     found, shown = given_to_tc(
         ["tc qdisc add dev eth0 root handle 10: htb default 3", *filters], "tc filter show dev lo parent 10:"
@@ -188,8 +192,8 @@ def test_a_size_is_what_tc_makes_of_it(text: str) -> None:
 @pytest.mark.usefixtures("tc")
 @pytest.mark.parametrize("text", ["16mbit", "2mbps", "1.5gbit", "8kibit", "64000", "400Gbit", "100kbps", "1.1Mbit"])
 def test_a_rate_is_what_tc_makes_of_it(text: str) -> None:
-    told = f"tc qdisc replace dev eth0 root tbf rate {text} burst 100k limit 1m"
-    _, shown = given_to_tc([told], "tc -j qdisc show dev lo")
+    words = f"tc qdisc replace dev eth0 root tbf rate {text} burst 100k limit 1m"
+    _, shown = given_to_tc([words], "tc -j qdisc show dev lo")
     assert json.loads(shown)[0]["options"]["rate"] * 8 == units.rate(text)
 
 
@@ -276,7 +280,7 @@ def test_the_size_table_of_plain_output_is_read() -> None:
 
 def test_what_other_kernels_print() -> None:
     """As tc-fq_codel(8) and a machine with the discipline print it; 5 ms come back as 4,999 us."""
-    plain = (
+    bare_text = (
         "qdisc fq_codel 8001: dev eth0 root refcnt 2 limit 64p flows 1024 quantum 1514 target 5ms interval 100ms "
         "memory_limit 32Mb ecn drop_batch 64 \n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
         " backlog 0b 0p requeues 0\n  maxpacket 0 drop_overlimit 0 new_flow_count 0 ecn_mark 0\n"
@@ -306,15 +310,15 @@ def test_what_other_kernels_print() -> None:
             }
         ]
     )
-    for text in (plain, printed):
+    for text in (bare_text, printed):
         read = translate(text, "linux", Assumed(10**8)).port
         assert isinstance(read.queue, Queue)
-        told = read.queue.discipline
-        assert told.kind == "fq_codel"
-        assert told.ecn
-        assert told.time("target") == Fraction(5, 1000)
-        assert told.time("interval") == Fraction(100, 1000)
-        assert told.level("quantum") == Limit(1514, "bytes")
+        discipline = read.queue.discipline
+        assert discipline.kind == "fq_codel"
+        assert discipline.ecn
+        assert discipline.time("target") == Fraction(5, 1000)
+        assert discipline.time("interval") == Fraction(100, 1000)
+        assert discipline.level("quantum") == Limit(1514, "bytes")
         assert read.queue.limit == Limit(64, "packets")
 
 
@@ -322,9 +326,9 @@ def test_what_other_kernels_print() -> None:
 
 
 def test_the_issue_s_example() -> None:
-    told = lines("link.queue=fq_codel")
-    assert "tbf rate 16mbit" in told
-    assert "fq_codel limit 64 target 5ms interval 100ms noecn flows 1024 quantum 1514" in told
+    text = lines("link.queue=fq_codel")
+    assert "tbf rate 16mbit" in text
+    assert "fq_codel limit 64 target 5ms interval 100ms noecn flows 1024 quantum 1514" in text
 
 
 @pytest.mark.parametrize(
@@ -345,10 +349,10 @@ def test_the_defaults_of_each_discipline(queue: str, words: str) -> None:
 
 
 def test_what_follows_from_other_settings_is_the_kernel_s() -> None:
-    told = LINUX.fit(port("link.queue=cake")).port.queue
-    assert isinstance(told, Queue)
-    assert told.discipline.level("quantum") == Limit(488, "bytes")
-    assert told.discipline.time("target") == Fraction(5, 1000)
+    fitted = LINUX.fit(port("link.queue=cake")).port.queue
+    assert isinstance(fitted, Queue)
+    assert fitted.discipline.level("quantum") == Limit(488, "bytes")
+    assert fitted.discipline.time("target") == Fraction(5, 1000)
     long = configure(LINUX, port("link.queue=sfq", "link.buffer=500p"))
     assert " depth 127 " in long.lines[-1]
     assert any("at most 127" in note for note in long.notes)
@@ -364,21 +368,21 @@ def test_bursts_are_turned_into_weights_as_tc_does() -> None:
 
 def test_a_low_threshold_leaves_the_weight_alone() -> None:
     """At one packet or less no burst gives any weight but a half, so the threshold is two."""
-    told = LINUX.fit(port('link.queue={ kind = "red", min = "1p", max = "9p", weight = 0.001953125 }')).port.queue
-    assert isinstance(told, Queue)
-    assert told.discipline.number("weight") == 2.0**-9
-    assert told.discipline.level("min") == Limit(3000, "bytes")
+    fitted = LINUX.fit(port('link.queue={ kind = "red", min = "1p", max = "9p", weight = 0.001953125 }')).port.queue
+    assert isinstance(fitted, Queue)
+    assert fitted.discipline.number("weight") == 2.0**-9
+    assert fitted.discipline.level("min") == Limit(3000, "bytes")
 
 
 def test_red_keeps_to_32_bits_of_the_kernel() -> None:
     """`red_check_params`: a threshold times the weight's power of two is below 2^32."""
     for level in (10**6, 10**8, 2**29):
-        asked = port(
+        requested = port(
             f'link.queue={{ kind = "red", min = "{level // 4}B", max = "{level}B", weight = 1e-9, max_p = 1.0 }}'
         )
-        told = LINUX.fit(asked).port.queue
-        assert isinstance(told, Queue)
-        assert told.discipline.level("max").amount / told.discipline.number("weight") < 2**32
+        fitted = LINUX.fit(requested).port.queue
+        assert isinstance(fitted, Queue)
+        assert fitted.discipline.level("max").amount / fitted.discipline.number("weight") < 2**32
     refused = configure(LINUX, port('link.queue={ kind = "red", min = "1GiB", max = "2GiB" }'))
     assert refused.notes[0].startswith("linux does not support red with max = 2,147,483,648 bytes; allowed: below ")
 
@@ -404,18 +408,18 @@ def test_marks_are_written_where_flows_understand_them() -> None:
 
 
 def test_priority_is_prio_with_a_filter_for_each_band_but_the_last() -> None:
-    told = lines('link.queue={kind = "priority", bands = 3}')
-    assert "prio bands 3 priomap 2 2 2" in told
-    assert told.count("flowid 10:1") == told.count("flowid 10:2") == 2
-    assert "flowid 10:3" not in told
+    text = lines('link.queue={kind = "priority", bands = 3}')
+    assert "prio bands 3 priomap 2 2 2" in text
+    assert text.count("flowid 10:1") == text.count("flowid 10:2") == 2
+    assert "flowid 10:3" not in text
 
 
 def test_weights_become_quanta() -> None:
     queue = Queue(Limit(10, "packets"), Discipline("droptail"))
     classes = tuple(TrafficClass(str(weight), (), weight, queue) for weight in (1.0, 3.0, 1.5))
-    told = "\n".join(configure(LINUX, Port(10**9, 1500, Classes("dwrr", classes))).lines)
-    assert re.findall(r"drr quantum ([0-9]+)", told) == ["1500", "4500", "2250"]
-    assert "matchall classid 10:3" in told
+    text = "\n".join(configure(LINUX, Port(10**9, 1500, Classes("dwrr", classes))).lines)
+    assert re.findall(r"drr quantum ([0-9]+)", text) == ["1500", "4500", "2250"]
+    assert "matchall classid 10:3" in text
 
 
 @given(shift=st.integers(1, 24), least=st.floats(2, 1000))
@@ -443,15 +447,15 @@ def test_translate_reads_files_and_standard_input(tmp_path: Path) -> None:
     file.write_text(lines(), encoding="utf-8")
     from_file = forebay("translate", file, "--for", "linux", "--json")
     assert from_file.code == 0, from_file.err
-    told = json.loads(from_file.out)
-    assert told["bytes"] == 96_000
-    assert told["seconds"] == pytest.approx(0.048)
-    assert told["rate_bps"] == 16_000_000
-    assert told["queue"] == "droptail"
-    assert told["toml"] == link_table(translate(lines(), "linux", Assumed()).port)
+    data = json.loads(from_file.out)
+    assert data["bytes"] == 96_000
+    assert data["seconds"] == pytest.approx(0.048)
+    assert data["rate_bps"] == 16_000_000
+    assert data["queue"] == "droptail"
+    assert data["toml"] == link_table(translate(lines(), "linux", Assumed()).port)
 
 
-def test_a_file_that_is_not_there_is_said() -> None:
+def test_a_missing_file_is_reported() -> None:
     answer = forebay("translate", "shown.json", "--for", "linux")
     assert answer.code == 2
     assert answer.err == "forebay: shown.json: cannot be read: No such file or directory\n"

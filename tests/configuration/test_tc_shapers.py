@@ -88,7 +88,7 @@ def test_lines_say_what_was_simulated(table: str, more: tuple[str, ...], lines: 
     assert "rate: the port itself has to run at the line's rate, 100 Mb/s" in found.notes
 
 
-def test_what_differs_is_said() -> None:
+def test_differences_are_listed() -> None:
     found = configure(LINUX, shaped('rate = "50000001bps", burst = "15001B", kind = "htb"'))
     assert found.notes[:2] == (
         "shaper.rate: simulated 50000.001 kb/s, configured 50 Mb/s (tc keeps whole bytes per second)",
@@ -120,7 +120,7 @@ def test_what_differs_is_said() -> None:
         ),
     ],
 )
-def test_what_tc_cannot_be_told_of_is_refused_by_name(table: str, more: str, why: str) -> None:
+def test_keys_without_a_tc_option_are_refused_by_name(table: str, more: str, why: str) -> None:
     port = (
         shaped(table, more)
         if "choice" not in more
@@ -146,22 +146,22 @@ def test_fitting_twice_is_fitting_once(
     kind: Any, rate: int, burst: int, peak: tuple[int, int] | None, layer: str
 ) -> None:
     """And no bucket is smaller than asked for, nor by more than the kernel's grain larger."""
-    asked = Shaper(kind, rate, burst, 10**12)
+    requested = Shaper(kind, rate, burst, 10**12)
     if peak is not None:
-        asked = dataclasses.replace(asked, peak=rate + peak[0], peak_burst=peak[1])
-    port = dataclasses.replace(shaped('rate = "50Mbps", burst = "15kB"'), shaper=asked, rate=rate, layer=layer)
+        requested = dataclasses.replace(requested, peak=rate + peak[0], peak_burst=peak[1])
+    port = dataclasses.replace(shaped('rate = "50Mbps", burst = "15kB"'), shaper=requested, rate=rate, layer=layer)
     if kind == "htb" and max(burst, peak[1] if peak else 0) * 8 / max(8, rate // 8 * 8) > 60:
         return
     once = fit(LINUX, port).port
     assert fit(LINUX, once).port == once
-    told = once.shaper
-    assert told is not None
+    shaper = once.shaper
+    assert shaper is not None
     grain = math.ceil(1.1e-6 * rate / 8) + 1 if kind == "htb" else 0
-    if told.peak is not None or peak is None:
-        assert burst <= told.burst <= burst + grain
+    if shaper.peak is not None or peak is None:
+        assert burst <= shaper.burst <= burst + grain
     else:
-        assert told.burst == min(burst, peak[1])
-    assert rate - 7 <= told.rate <= rate
+        assert shaper.burst == min(burst, peak[1])
+    assert rate - 7 <= shaper.rate <= rate
 
 
 SHAPERS = [
@@ -208,7 +208,7 @@ def test_the_kernel_has_what_was_simulated(kind: str, table: str, layer: str) ->
 
 def test_a_bucket_is_what_the_kernel_makes_of_its_word() -> None:
     """By hand: 1,538 bytes at 12.5 MB/s are 123.04 us, of which tc keeps 123, 1,921 ticks of 64 ns."""
-    assert shaping.kept(1538, 100_000_000) == pytest.approx(1921 * 64e-9 * 12.5e6)
+    assert shaping.configured_bucket(1538, 100_000_000) == pytest.approx(1921 * 64e-9 * 12.5e6)
     # So 124 us it is: 1,937 ticks.
     port = shaped('rate = "100Mbps", burst = "1538B", kind = "htb"')
     assert "burst 1550 " in configure(LINUX, port).lines[1]
@@ -220,5 +220,5 @@ def test_times_are_of_the_shapers_rate() -> None:
     red = 'link.queue={ kind = "red", min = "2ms", max = "4ms" }'
     for rate, smaller in (("50Mbps", "50Mbps"), ("150Mbps", "100Mbps")):
         found = shaped(f'rate = "{rate}", burst = "15kB"', red)
-        plain = Port.of(Scenario.load(LAB, [red, f"link.rate={smaller}"]))
-        assert dataclasses.replace(found, shaper=None) == plain
+        uncompressed = Port.of(Scenario.load(LAB, [red, f"link.rate={smaller}"]))
+        assert dataclasses.replace(found, shaper=None) == uncompressed

@@ -105,8 +105,12 @@ def test_thresholds_in_bytes_count_frames_too() -> None:
     red = "red limit 151400 min 15140 max 45420 avpkt 1000 burst 20 probability 0.1 bandwidth 10mbit"
     found = translate(HTB.format(red), "linux", Assumed()).port.queue
     assert isinstance(found, Queue)
-    told = found.discipline
-    assert [found.limit.amount, *(told.level(name).amount for name in ("min", "max"))] == [150_000, 15_000, 45_000]
+    discipline = found.discipline
+    assert [found.limit.amount, *(discipline.level(name).amount for name in ("min", "max"))] == [
+        150_000,
+        15_000,
+        45_000,
+    ]
 
 
 def test_a_size_table_that_takes_the_header_off_leaves_the_figures_alone() -> None:
@@ -150,9 +154,11 @@ def test_pfifo_fast_has_three_bands_of_the_interface_s_length(text: str) -> None
         ("band2", UNKNOWN),
     ]
     assert found.bytes is None
-    (said,) = found.unknown
-    assert said.startswith("the buffer of each band, the txqueuelen of the interface, which the text does not have")
-    assert "1,000 packets by default" in said
+    (statements,) = found.unknown
+    assert statements.startswith(
+        "the buffer of each band, the txqueuelen of the interface, which the text does not have"
+    )
+    assert "1,000 packets by default" in statements
     assert any("packets without a priority go to band1" in each for each in found.how)
     queue = tomllib.loads(link_table(found.port, found.unknown))["link"]["queue"]
     assert [entry["name"] for entry in queue["classes"]] == ["band0", "band1", "band2"]
@@ -202,8 +208,8 @@ def test_a_memory_limit_beyond_the_limit_is_listed() -> None:
     found = translate(FQ_CODEL.format("32Mb"), "linux", Assumed())
     assert isinstance(found.port.queue, Queue)
     assert found.port.queue.limit == Limit(10_240, "packets")
-    (said,) = found.unsimulated
-    assert said == "memory_limit of fq_codel, 33,554,432 bytes: its limit of 10,240 packets is reached first"
+    (statements,) = found.unsimulated
+    assert statements == "memory_limit of fq_codel, 33,554,432 bytes: its limit of 10,240 packets is reached first"
 
 
 @pytest.mark.parametrize(
@@ -264,18 +270,18 @@ MEMORY = (
 )
 
 
-@pytest.mark.parametrize(("options", "said"), MEMORY)
-def test_the_memory_of_cake_is_said_with_its_rule(options: str, said: str) -> None:
+@pytest.mark.parametrize(("options", "message"), MEMORY)
+def test_the_memory_limit_of_cake_is_printed_with_its_rule(options: str, message: str) -> None:
     found = translate(f"tc qdisc add dev eth0 root cake {options}", "linux", Assumed())
-    assert any(each.startswith(f"the text has no memlimit, so cake takes {said}") for each in found.how)
+    assert any(each.startswith(f"the text has no memlimit, so cake takes {message}") for each in found.how)
     assert "cake limits memory: a packet of 1500 bytes takes 2,304 bytes of it" in found.how
     assert not any("packets of any size" in each for each in found.how)
     assert isinstance(found.port.queue, Queue)
-    held = int(said.split(" ", maxsplit=1)[0].replace(",", ""))
+    held = int(message.split(" ", maxsplit=1)[0].replace(",", ""))
     assert found.port.queue.limit == Limit(held // 2304, "packets")
 
 
-def test_a_memlimit_of_cake_is_said() -> None:
+def test_a_memlimit_of_cake_is_reported() -> None:
     found = translate("tc qdisc add dev eth0 root cake bandwidth 1gbit memlimit 8m", "linux", Assumed())
     assert "its memlimit is 8,388,608 bytes" in found.how
     assert found.bytes == 8_388_608 // 2304 * 1500

@@ -18,8 +18,8 @@ from forebay.inputs.goals import (
     Goal,
     check_bounds,
     distinct,
+    metric_of_goal,
     metric_value,
-    named,
     parts_of_key,
     split_goal,
 )
@@ -120,16 +120,16 @@ def test_what_lacks_a_part_or_has_one_twice_is_no_goal(text: str) -> None:
 )
 def test_a_metric_goes_by_the_name_that_the_scenario_gives_it(written: str, name: str) -> None:
     for sense in SENSES:
-        assert named(f"{written} {sense} 3") == name
+        assert metric_of_goal(f"{written} {sense} 3") == name
 
 
 # Several ---------------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(few, max_size=8))
-def test_goals_are_told_apart_by_their_keys_and_said_once(asked: list[Goal]) -> None:
-    found = distinct(asked)
-    assert found == list(dict.fromkeys(asked)), "each once, in the order asked"
+def test_goals_have_distinct_keys_and_repeated_ones_are_merged(requested: list[Goal]) -> None:
+    found = distinct(requested)
+    assert found == list(dict.fromkeys(requested)), "each once, in the order asked"
     assert len({goal.key for goal in found}) == len(found)
     for goal in found:
         alone = [other.name for other in found].count(goal.name) == 1
@@ -153,13 +153,13 @@ def test_a_key_without_a_bound_is_a_name(key: str) -> None:
 
 
 @given(st.lists(few, max_size=6))
-def test_bounds_contradict_each_other_where_no_value_is_within_all(asked: list[Goal]) -> None:
+def test_bounds_contradict_each_other_where_no_value_is_within_all(requested: list[Goal]) -> None:
     values = [k / 20 for k in range(21)]
     possible = all(
-        any(all(goal.margin(value) >= 0 for goal in asked if goal.name == name) for value in values)
+        any(all(goal.margin(value) >= 0 for goal in requested if goal.name == name) for value in values)
         for name in NAMES[:2]
     )
-    texts = [(goal, f"{goal.name}{goal.sense}{goal.threshold}") for goal in asked]
+    texts = [(goal, f"{goal.name}{goal.sense}{goal.threshold}") for goal in requested]
     if possible:
         check_bounds(texts)
         return
@@ -168,11 +168,11 @@ def test_bounds_contradict_each_other_where_no_value_is_within_all(asked: list[G
     found = str(raised.value)
     name = next(
         name
-        for name in dict.fromkeys(goal.name for goal in asked)
-        if not any(all(goal.margin(value) >= 0 for goal in asked if goal.name == name) for value in values)
+        for name in dict.fromkeys(goal.name for goal in requested)
+        if not any(all(goal.margin(value) >= 0 for goal in requested if goal.name == name) for value in values)
     )
-    highest = max(goal.threshold for goal in asked if (goal.name, goal.sense) == (name, ">="))
-    lowest = min(goal.threshold for goal in asked if (goal.name, goal.sense) == (name, "<="))
+    highest = max(goal.threshold for goal in requested if (goal.name, goal.sense) == (name, ">="))
+    lowest = min(goal.threshold for goal in requested if (goal.name, goal.sense) == (name, "<="))
     assert f"found `{name}>={highest}` and `{name}<={lowest}`" in found
     assert raised.value.argument == "goals"
 
@@ -237,7 +237,7 @@ def test_transfers_of_which_none_ends_take_for_ever_but_not_infinitely_long() ->
             metric_value(f"web.{name}", seen)
 
 
-def test_what_is_not_there_is_said_with_what_is() -> None:
+def test_a_missing_metric_is_reported_with_the_present_ones() -> None:
     seen = report({"utilization": 0.9, "loss_rate": 0.1})
     with pytest.raises(InputError, match="unknown group `mice`; known: first, web"):
         metric_value("mice.loss_rate", seen)
@@ -253,8 +253,8 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
 
 @settings(max_examples=examples(50))
 @given(st.lists(goals, min_size=1, max_size=5))
-def test_what_is_asked_for_survives_json(asked: list[Goal]) -> None:
-    told = json.loads(json.dumps([goal.to_dict() for goal in asked]))
-    assert [Goal(**each) for each in told] == asked
-    for one, other in itertools.pairwise(asked):
+def test_goals_survive_a_json_round_trip(requested: list[Goal]) -> None:
+    data = json.loads(json.dumps([goal.to_dict() for goal in requested]))
+    assert [Goal(**each) for each in data] == requested
+    for one, other in itertools.pairwise(requested):
         assert (one == other) == (hash(one) == hash(other)) or one.threshold == other.threshold == 0

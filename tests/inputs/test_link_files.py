@@ -79,7 +79,7 @@ def test_the_command_finds_it_from_elsewhere_and_takes_another_instead(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         ("", ":1: found ``; allowed: a table of times and rates"),
         ("time_s,rate_Mbps\n", "found no row; allowed: a table"),
@@ -108,18 +108,18 @@ def test_the_command_finds_it_from_elsewhere_and_takes_another_instead(tmp_path:
         ("time_s,rate_bps\n0,10\n5,2\n", "rate"),
     ],
 )
-def test_bad_files_are_one_line(table: str | bytes, told: str, tmp_path: Path) -> None:
+def test_bad_files_are_one_line(table: str | bytes, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, table)
     answer = forebay("run", path)
     assert answer.code == 2
     (line,) = answer.err.splitlines()
     assert line.startswith(f"forebay: {path}"), line
-    assert told in line
+    assert message in line
     assert len(line) < 500
 
 
 @pytest.mark.parametrize(
-    ("rate", "told"),
+    ("rate", "message"),
     [
         ('{ file = "none.csv" }', "changing.toml:4: link.rate.file: "),
         ('{ file = "." }', "a directory"),
@@ -129,11 +129,11 @@ def test_bad_files_are_one_line(table: str | bytes, told: str, tmp_path: Path) -
         ('{ file = "/dev/zero" }', "not a regular file"),
     ],
 )
-def test_bad_names_are_one_line(rate: str, told: str, tmp_path: Path) -> None:
+def test_bad_names_are_one_line(rate: str, message: str, tmp_path: Path) -> None:
     answer = forebay("run", written(tmp_path, TABLE, rate))
     assert answer.code == 2
     (line,) = answer.err.splitlines()
-    assert told in line
+    assert message in line
     assert "allowed" in line
 
 
@@ -164,7 +164,7 @@ def test_a_trace_of_mahimahis_is_what_its_opportunities_are(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("trace", "told"),
+    ("trace", "message"),
     [
         ("", "trace.csv: found no line; allowed: a millisecond in each line"),
         ("0\n0\n", "trace.csv: found `0` as the last millisecond; allowed: one above 0"),
@@ -178,25 +178,25 @@ def test_a_trace_of_mahimahis_is_what_its_opportunities_are(tmp_path: Path) -> N
         (b"\xff\xfe1\x00", "found bytes that are no text"),
     ],
 )
-def test_bad_traces_are_one_line(trace: str | bytes, told: str, tmp_path: Path) -> None:
+def test_bad_traces_are_one_line(trace: str | bytes, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, trace, '{ mahimahi = "trace.csv" }')
     with pytest.raises(InputError) as caught:
         Scenario.load(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "link.rate.mahimahi" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
 
 
 def test_a_trace_has_nothing_else_beside_it(tmp_path: Path) -> None:
-    for rate, told in [
+    for rate, message in [
         ('{ mahimahi = "trace.csv", repeat = "3s" }', "cannot be combined with `repeat`; allowed with it: as"),
         ('{ mahimahi = "other.up" }', "other.up"),
         ('{ mahimahi = "trace.csv", as = "fast" }', "unknown as `fast`"),
     ]:
         with pytest.raises(InputError, match=r"link\.rate") as caught:
             Scenario.load(written(tmp_path, "1\n2\n", rate))
-        assert told in str(caught.value)
+        assert message in str(caught.value)
 
 
 def test_a_delay_stands_in_a_table_too(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_delay_stands_in_a_table_too(tmp_path: Path) -> None:
     found = Scenario.load(path)
     assert found.core.sha256 == listed.core.sha256
     assert found.resolved["links"][0]["delay"]["in_order"] is True
-    for table, told in [
+    for table, message in [
         ("time_s,delay_ms\n0,-1\n", "leo.csv:2: found `0,-1`; allowed: a time from 0 and a delay from 0 to 1000 s"),
         ("time_s,rate_Mbps\n0,1\n", "leo.csv:1: found `time_s,rate_Mbps`; allowed: a table of times and delays"),
         ("time_s,delay_MB\n0,1\n", "leo.csv:1: found"),
@@ -220,4 +220,4 @@ def test_a_delay_stands_in_a_table_too(tmp_path: Path) -> None:
         (tmp_path / "leo.csv").write_text(table, encoding="utf-8")
         with pytest.raises(InputError, match=r"leo\.toml:\d+: link\.delay\.file") as caught:
             Scenario.load(path)
-        assert told in str(caught.value)
+        assert message in str(caught.value)

@@ -13,8 +13,8 @@ import pytest
 
 from forebay import InputError, Scenario, _core, check, compare, recommend, reproduce, sweep
 from forebay.commands.program import cli
-from forebay.commands.values import Whole as WholeOption
-from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, real, whole
+from forebay.commands.values import IntegerValue as WholeOption
+from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, integer, real
 from forebay.measurement.batches import run_in_batches
 from forebay.measurement.precision import Precision, run_to_precision
 from forebay.measurement.synchronization import fit_synchronization
@@ -73,12 +73,12 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert short.run(**numbers).metrics == plain.metrics  # type: ignore[arg-type]
     assert short.with_packets(np.int64(7)).core.sha256 == short.with_packets(7).core.sha256
     for value in (0, np.int64(0), 9, np.uint8(9)):
-        assert whole(value, (0, 9), "x") == int(value)
-        assert type(whole(value, (0, 9), "x")) is int
+        assert integer(value, (0, 9), "x") == int(value)
+        assert type(integer(value, (0, 9), "x")) is int
         assert type(real(value, "x")) is float
 
 
-def test_bounds_stand_in_one_place() -> None:
+def test_bounds_are_declared_in_one_place() -> None:
     """The command line's, the library's and the file's are the same."""
     most = {"seed": MOST_SEED, "jobs": MOST_JOBS, "replications": MOST_REPLICATIONS}
     for verb in cli.commands.values():

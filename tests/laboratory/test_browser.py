@@ -80,9 +80,9 @@ def canonical(file: Path) -> str:
 
 def shortened(laboratory: Laboratory, text: str) -> list[str]:
     """Changes after which a run takes no more than :data:`EVENTS`, if that can be had by a shorter one."""
-    said = laboratory.told(do="check", text=text, format="json")
-    share = min(1.0, EVENTS / said["most_events"])
-    return [f"run.{key}={max(said[f'{key}_s'] * share, 1e-6):.9f}s" for key in ("warmup", "measure")]
+    statements = laboratory.told(do="check", text=text, format="json")
+    share = min(1.0, EVENTS / statements["most_events"])
+    return [f"run.{key}={max(statements[f'{key}_s'] * share, 1e-6):.9f}s" for key in ("warmup", "measure")]
 
 
 def natively(text: str, engine: str, changes: list[str], replication: int = 0) -> str:
@@ -113,13 +113,13 @@ def agree(answer: tuple[int, str], expected: str) -> None:
 def test_reports_are_equal_bytes(laboratory: Laboratory, file: Path) -> None:
     text = canonical(file)
     changes = shortened(laboratory, text)
-    asked = {"text": text, "format": "json", "overrides": changes}
+    requested = {"text": text, "format": "json", "overrides": changes}
     for replication in (0, 1):
-        run = laboratory.ask(do="run", replication=replication, **asked)
+        run = laboratory.ask(do="run", replication=replication, **requested)
         assert run[0] == 0, run[1]
         agree(run, natively(text, "packet", changes, replication))
     for engine in ("fluid", "closed_form"):
-        agree(laboratory.ask(do="answer", engine=engine, **asked), natively(text, engine, changes))
+        agree(laboratory.ask(do="answer", engine=engine, **requested), natively(text, engine, changes))
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
@@ -140,27 +140,27 @@ def test_whole_runs_of_what_answers_at_once_are_equal_bytes(laboratory: Laborato
 def test_what_was_once_found_is_equal_bytes_while_it_is_watched(laboratory: Laboratory, file: Path) -> None:
     text = canonical(file)
     changes = shortened(laboratory, text)
-    asked = {"text": text, "format": "json", "overrides": changes}
-    agree(laboratory.ask(do="run", looks=True, events=3000, **asked), natively(text, "packet", changes))
-    agree(laboratory.ask(do="answer", engine="fluid", **asked), natively(text, "fluid", changes))
+    requested = {"text": text, "format": "json", "overrides": changes}
+    agree(laboratory.ask(do="run", looks=True, events=3000, **requested), natively(text, "packet", changes))
+    agree(laboratory.ask(do="answer", engine="fluid", **requested), natively(text, "fluid", changes))
 
 
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.stem)
-def test_texts_are_read_alike(laboratory: Laboratory, file: Path) -> None:
+def test_both_parsers_read_the_same_texts(laboratory: Laboratory, file: Path) -> None:
     text = file.read_text()
     state, answer = laboratory.ask(do="check", text=text, file=file.name)
-    said = json.loads(answer)
+    data = json.loads(answer)
     try:
         scenario = _core.Scenario.parse(text, "toml", file.name, [])
     except InputError as error:
         message = str(error)
     else:
-        assert (state, said["sha256"]) == (0, scenario.sha256)
-        assert said["canonical"] == scenario.canonical_json()
+        assert (state, data["sha256"]) == (0, scenario.sha256)
+        assert data["canonical"] == scenario.canonical_json()
         return
-    assert (state, said["kind"], said["message"]) == (REFUSED, "scenario", message)
+    assert (state, data["kind"], data["message"]) == (REFUSED, "scenario", message)
     place = re.match(rf"{re.escape(file.name)}:(\d+):", message)
-    assert said["line"] == (place and int(place[1]))
+    assert data["line"] == (place and int(place[1]))
 
 
 def hostile() -> dict[str, str]:

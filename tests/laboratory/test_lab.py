@@ -58,7 +58,7 @@ def test_what_a_page_cannot_read_is_one_line(tmp_path: Path) -> None:
     json_file.write_text("{}")
     broken.write_text('[link]\nrate = "fast"\n')
     other.write_text(SMALL.replace('rate   = "2Mbps"', 'rate = { file = "rates.csv" }'))
-    for path, said in (
+    for path, statements in (
         (json_file, "a.json: found no link"),
         (broken, "b.toml:2: link.rate: found `fast`"),
         (other, "c.toml:4: link.rate.file: "),
@@ -66,7 +66,7 @@ def test_what_a_page_cannot_read_is_one_line(tmp_path: Path) -> None:
     ):
         answer = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
         assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
-        assert said in answer.err
+        assert statements in answer.err
     assert not (tmp_path / "page.html").exists()
 
 
@@ -97,19 +97,19 @@ def test_a_page_takes_json_and_what_a_scenario_names(tmp_path: Path) -> None:
 
 
 def test_a_scenario_says_in_toml_what_it_is(tmp_path: Path) -> None:
-    plain = Scenario.parse(SMALL)
-    assert plain.toml == SMALL
+    unchanged = Scenario.parse(SMALL)
+    assert unchanged.toml == SMALL
     (tmp_path / "rates.csv").write_text("time_s,rate_Mbps\n0,2\n1,0.5\n")
     (tmp_path / "a.toml").write_text(SMALL.replace('"2Mbps"', '{ file = "rates.csv" }'))
     for scenario in (
-        plain,
-        plain.changed("link.queue=codel"),
-        plain.changed("link.buffer=2BDP").changed("flows.bulk.count=3"),
-        plain.changed("flows.bulk.stack=linux").changed("flows.bulk.cca=bbr"),
-        plain.with_packets(33),
-        plain.changed("link.buffer=5kB").with_packets(33),
-        plain.with_core(plain.core.with_packets(44)),
-        Scenario.of(dict(plain.resolved)),
+        unchanged,
+        unchanged.changed("link.queue=codel"),
+        unchanged.changed("link.buffer=2BDP").changed("flows.bulk.count=3"),
+        unchanged.changed("flows.bulk.stack=linux").changed("flows.bulk.cca=bbr"),
+        unchanged.with_packets(33),
+        unchanged.changed("link.buffer=5kB").with_packets(33),
+        unchanged.with_core(unchanged.core.with_packets(44)),
+        Scenario.of(dict(unchanged.resolved)),
         Scenario.load(tmp_path / "a.toml").changed("run.seed=9"),
     ):
         assert Scenario.parse(scenario.toml).core.sha256 == scenario.core.sha256
@@ -215,7 +215,7 @@ def test_controls_wait_until_the_text_is_right(browser: Any, page: Path) -> None
     assert not lab.complaints()
 
 
-def test_a_mistake_is_said_at_its_line_and_mended(browser: Any, page: Path) -> None:
+def test_an_error_is_shown_at_its_line_until_corrected(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
     lab.type(QUICK.replace('"10Mbps"', '"fast"'))
     message = until(lambda: lab.text("#wrong"))
@@ -307,7 +307,7 @@ def test_nothing_is_fetched_and_nothing_else_may_run(browser: Any, page: Path) -
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 768, 1280, 2560])
-def test_a_page_fits_its_screen_and_everybody_can_use_it(browser: Any, page: Path, width: int, scheme: str) -> None:
+def test_a_page_fits_its_screen_and_is_accessible(browser: Any, page: Path, width: int, scheme: str) -> None:
     lab = Lab(browser, page, width=width, scheme=scheme)
     until(lambda: lab.figure("time"))
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -124,7 +124,7 @@ def native() -> Native:
 
 
 @pytest.mark.long
-def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Path, native: Native) -> None:
+def test_the_story_of_a_drop_equals_that_of_a_native_run(browser: Any, page: Path, native: Native) -> None:
     lab = played(browser, page)
     known = native.drops(0)
     checked = set()
@@ -138,20 +138,20 @@ def test_what_is_told_of_a_drop_is_what_a_native_run_says(browser: Any, page: Pa
         # The dropped packet found the buffer full.
         assert story["queue"] == "20 packets in the queue"
         native.has(flow, time, float(story["window"].split()[0]))
-        again = native.again(flow, packet, time)
-        if again is None:
+        repeated = native.again(flow, packet, time)
+        if repeated is None:
             assert story["retransmitted"] == "not before the run ended"
             continue
-        assert seconds(story["retransmitted"]) == pytest.approx(again - time, rel=6e-3)
+        assert seconds(story["retransmitted"]) == pytest.approx(repeated - time, rel=6e-3)
         noticed = seconds(story["detected"])
-        assert 0 < noticed <= again - time + 1e-4
+        assert 0 < noticed <= repeated - time + 1e-4
         if story["acknowledged"] != "not before the run ended":
-            assert seconds(story["acknowledged"]) >= (again - time) * (1 - 6e-3)
+            assert seconds(story["acknowledged"]) >= (repeated - time) * (1 - 6e-3)
         if story["window change"].startswith("fell"):
             before, after = (number(story["window change"], word) for word in ("from", "to"))
             # A time in seconds is shown to hundredths, and nothing changes before a timer expires.
             native.has(flow, time + noticed - (0.01 if noticed > 0.1 else 0.0), before)
-            assert after == pytest.approx(native.lowest(flow, time + noticed - 1e-3, again + 0.02), rel=2e-3)
+            assert after == pytest.approx(native.lowest(flow, time + noticed - 1e-3, repeated + 0.02), rel=2e-3)
             assert number(story["window change"], "×") == pytest.approx(after / before, abs=6e-3)
             checked.add("fell")
         checked.add("told")
@@ -178,7 +178,7 @@ def test_packets_of_nobody_are_said_to_slow_down_nobody(browser: Any, page: Path
 
 
 @pytest.mark.long
-def test_a_mark_is_told_as_a_loss_is(browser: Any, page: Path) -> None:
+def test_a_mark_is_explained_like_a_loss(browser: Any, page: Path) -> None:
     text = SHARED.replace('buffer = "20p"', 'buffer = "60p"\nqueue = "codel"')
     text = text.replace('cca   = "newreno"', 'cca = "newreno"\necn = true').replace("With noise", "With marks")
     lab = played(browser, page, text)
@@ -273,7 +273,7 @@ def test_a_click_on_a_drop_chooses_it_and_the_story_goes_on_with_the_play(browse
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_story_fits_its_screen_and_everybody_can_read_it(browser: Any, page: Path, width: int, scheme: str) -> None:
+def test_a_story_fits_its_screen_and_is_accessible(browser: Any, page: Path, width: int, scheme: str) -> None:
     lab = Lab(browser, page, width=width, scheme=scheme)
     lab.choose("Speed", "fast")
     lab.all("button.main")[0].click()

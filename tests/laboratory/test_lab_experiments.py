@@ -44,11 +44,11 @@ def editor(browser: Any) -> str:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_explained_is_no_luck(experiments: Shelf, name: str) -> None:
-    told = [experiments.told(name, experiments.natively(name, seed)) for seed in SEEDS]
-    for seed, each in zip(SEEDS, told, strict=True):
+    stated = [experiments.told(name, experiments.natively(name, seed)) for seed in SEEDS]
+    for seed, each in zip(SEEDS, stated, strict=True):
         assert each.claim, f"seed {seed}: {each.happened}"
-    assert len({each.right for each in told}) == 1
-    assert told[0].right != -1
+    assert len({each.right for each in stated}) == 1
+    assert stated[0].right != -1
 
 
 # In a browser --------------------------------------------------------------------------------------------------------
@@ -129,25 +129,25 @@ def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: st
     guessed = browser.execute_script(script)
     press(button(browser, "Run it"), by_keys)
     reports = experiments.natively(name)
-    told = experiments.told(name, reports)
+    text = experiments.told(name, reports)
     assert rows(browser) == experiments.table(name, reports)
     verdict, *rest = texts(browser)
-    if told.right is None:
+    if text.right is None:
         assert len(set(guessed)) > 1
         figures = [shelf.figure(each, experiment["prediction"]["metric"]) for each in reports]
         away = sum(abs(one - other) for one, other in zip(guessed, figures, strict=True)) / len(figures)
         assert abs(float(verdict.split()[4]) - 100 * away) <= 0.51
     else:
-        right = experiment["prediction"]["options"][told.right]["text"]
+        right = experiment["prediction"]["options"][text.right]["text"]
         assert guessed.count(True) == 1
         assert verdict == (
             f"Your guess was right: “{right}”."
-            if guessed[told.right]
+            if guessed[text.right]
             else f"Your guess was wrong. The right answer is: “{right}”."
         )
     paper = experiment["paper"]
-    said = [told.happened, paper["result"], *([told.compared] if told.compared else []), paper["source"]]
-    assert rest[: len(said)] == said
+    statements = [text.happened, paper["result"], *([text.compared] if text.compared else []), paper["source"]]
+    assert rest[: len(statements)] == statements
     press(button(browser, "All experiments"), by_keys)
 
 
@@ -214,24 +214,24 @@ def asked(browser: Any, page: Path, name: str) -> None:
     browser.execute_script(WATCH)
 
 
-def test_what_failed_is_said_and_done_again(browser: Any, page: Path) -> None:
+def test_a_failed_run_is_reported_and_can_be_repeated(browser: Any, page: Path) -> None:
     asked(browser, page, "Incast")
     browser.execute_script("window.isBroken = true")
     button(browser, "Run it").click()
-    again = button(browser, "Try again")
+    repeated = button(browser, "Try again")
     status = "return document.querySelector('.experiment [role=status]').textContent"
     assert "the worker failed" in browser.execute_script(status)
     assert "broken" in browser.execute_script(status)
     assert browser.execute_script("return window.workers.every((it) => it.isOver)")
     browser.execute_script("window.isBroken = false")
-    again.click()
+    repeated.click()
     assert len(rows(browser)) == 3
     labels = "return [...document.querySelectorAll('button')].map((it) => it.textContent)"
     assert "Try again" not in browser.execute_script(labels)
     assert browser.execute_script("return window.workers.length") == 2
 
 
-def test_who_leaves_ends_the_runs(browser: Any, page: Path) -> None:
+def test_leaving_the_page_ends_the_runs(browser: Any, page: Path) -> None:
     asked(browser, page, "BBR against CUBIC: a shallow")
     # In one turn: the first run has hardly begun.
     leave = """const named = (text) => [...document.querySelectorAll('.experiment button')]
@@ -291,7 +291,7 @@ def test_a_link_opens_the_experiment_that_it_names(browser: Any, page: Path) -> 
 
 
 @pytest.mark.long
-def test_everybody_can_use_the_shelf_and_a_result(browser: Any, page: Path) -> None:
+def test_the_shelf_and_a_result_are_accessible(browser: Any, page: Path) -> None:
     from axe_playwright_python.base import AXE_SCRIPT
     from selenium.webdriver.common.by import By
 

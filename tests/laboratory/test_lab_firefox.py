@@ -95,10 +95,10 @@ def test_a_run_is_played_to_its_end(opened: Any) -> None:
     opened.find_element("css selector", "button.main").click()
     outcome = until(lambda: written(opened, ".outcome"))
     report = Scenario.parse(QUICK).run(replications=1)
-    told = [float(number) for number in re.findall(r"[\d.]+(?=\u202f(?:%|ms))", outcome)]
+    numbers = [float(number) for number in re.findall(r"[\d.]+(?=\u202f(?:%|ms))", outcome)]
     delay = float(report.metrics["queue_delay_p99_s"].mean)
     expected = [100 * float(report.metrics[name].mean) for name in ("utilization", "loss_rate")]
-    assert told == [pytest.approx(value, rel=6e-3) for value in (*expected, 1000 * delay)]
+    assert numbers == [pytest.approx(value, rel=6e-3) for value in (*expected, 1000 * delay)]
     # Its queue and its windows were drawn.
     assert opened.execute_script("return document.querySelectorAll('.chart canvas').length") == 2
 

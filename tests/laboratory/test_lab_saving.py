@@ -80,8 +80,8 @@ def test_pictures_are_read_alone(browser: Any, page: Path, tmp_path: Path) -> No
         root = ElementTree.fromstring(svg)
         assert width == pytest.approx(2 * float(root.attrib["width"]), abs=1)
         assert height == pytest.approx(2 * float(root.attrib["height"]), abs=2)
-        said = " ".join(root.itertext())
-        told = {
+        text = " ".join(root.itertext())
+        values = {
             "run": ["Two flows", "Queue (packets)", "Congestion windows (packets)", "time (s)", "buffer: 20 packets"],
             "tradeoff": [
                 "Two flows",
@@ -91,7 +91,7 @@ def test_pictures_are_read_alone(browser: Any, page: Path, tmp_path: Path) -> No
                 "fluid model",
             ],
         }[name]
-        assert [each for each in [*told, "forebay", "seed 1"] if each not in said] == []
+        assert [each for each in [*values, "forebay", "seed 1"] if each not in text] == []
         # Nothing of the page's style sheet or classes is needed.
         assert "class=" not in svg
         assert "var(" not in svg

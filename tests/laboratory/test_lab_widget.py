@@ -123,14 +123,14 @@ class Notebook:
 
     def __init__(self, browser: Any, folder: Path, code: str, text: str = QUICK, policy: str = "") -> None:
         self.browser = browser
-        told = json.dumps({"_page": laboratory_page(), "text": text, "height": None}).replace("<", "\\u003c")
+        state = json.dumps({"_page": laboratory_page(), "text": text, "height": None}).replace("<", "\\u003c")
         # A page from a file imports no other: the module's name for what it exports is read instead.
         body, _, name = code.strip().removesuffix("};").rpartition("export{")
         name = name.removesuffix(" as default")
         meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
         page = folder / "notebook.html"
         page.write_text(
-            NOTEBOOK.format(policy=meta, traits=told, code=f"{body}\nconst shown = {name};"), encoding="utf-8"
+            NOTEBOOK.format(policy=meta, traits=state, code=f"{body}\nconst shown = {name};"), encoding="utf-8"
         )
         browser.get("about:blank")
         browser.get(page.as_uri())

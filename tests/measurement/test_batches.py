@@ -33,7 +33,7 @@ def test_batch_means_agree_with_replications() -> None:
         assert covered >= 16, f"{metric}: {covered} of 20"
 
 
-def test_batches_change_no_mean_and_are_told(small: Path) -> None:
+def test_batches_change_no_mean_and_are_reported(small: Path) -> None:
     plainly = json.loads(forebay("run", small, "--replications", "1", "--json").out)
     batched = json.loads(forebay("run", small, "--batches", "10", "--json").out)
     assert batched["batches"] == 10

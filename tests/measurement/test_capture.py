@@ -125,7 +125,7 @@ def segment(body: bytes) -> Segment:
     else:
         assert protocol == 17
         assert struct.unpack_from(">H", data, 24) == (length - 20,)
-    told = options(body[20 + (captured + 3) // 4 * 4 :])
+    stated = options(body[20 + (captured + 3) // 4 * 4 :])
     return Segment(
         interface,
         high << 32 | low,
@@ -137,8 +137,8 @@ def segment(body: bytes) -> Segment:
         acknowledged,
         flags,
         payload,
-        told.get(1, b"").decode(),
-        {0: None, 1: True, 2: False}[int.from_bytes(told.get(2, b""), "little")],
+        stated.get(1, b"").decode(),
+        {0: None, 1: True, 2: False}[int.from_bytes(stated.get(2, b""), "little")],
         int.from_bytes(data[4:6]),
         window,
         tcp,
@@ -156,10 +156,10 @@ def read(path: Path) -> tuple[list[str], list[Segment]]:
         body, data = data[8 : length - 4], data[length:]
         kinds.append(kind)
         if kind == 1:
-            told = options(body[8:])
+            block_options = options(body[8:])
             assert struct.unpack_from("<H", body) == (101,), "raw IP"
-            assert told[9] == b"\x09", "nanoseconds"
-            names.append(told[2].decode())
+            assert block_options[9] == b"\x09", "nanoseconds"
+            names.append(block_options[2].decode())
         elif kind == 6:
             packets.append(segment(body))
     assert kinds[0] == 0x0A0D0D0A
@@ -181,10 +181,10 @@ def test_one_interface_sees_each_packet_once(tmp_path: Path, where: str, names: 
     assert {packet.interface for packet in packets} == {0}
     times = [packet.time for packet in packets]
     assert times == sorted(times)
-    kept = table if where else table.filter(~pl.col("dropped"))
-    assert len(packets) == kept.height
+    retained = table if where else table.filter(~pl.col("dropped"))
+    assert len(packets) == retained.height
     assert table["dropped"].sum() > 10
-    assert sum(packet.length for packet in packets) == kept["bytes"].sum()
+    assert sum(packet.length for packet in packets) == retained["bytes"].sum()
     dropped = [packet for packet in packets if packet.comment]
     assert len(dropped) == (table["dropped"].sum() if where else 0)
     if not where:

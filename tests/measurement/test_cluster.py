@@ -22,7 +22,7 @@ import pytest
 
 from forebay import ForebayError, InputError, Scenario, _core, recommend, sweep
 from forebay.measurement import cluster
-from forebay.measurement.cluster import Cluster, Replication, Room
+from forebay.measurement.cluster import Cluster, Replication, WorkerMemory
 from forebay.papers import running
 from forebay.papers.catalog import Run
 from forebay.scenario import run_jobs
@@ -143,15 +143,15 @@ def test_a_cluster_two_of_whose_workers_are_killed_gives_the_same_bytes(schedule
             victim.wait()
             assert sweeping.poll() is None, "killed in the middle"
             assert len(lines(out)) < CELLS, "killed in the middle"
-        told, error = sweeping.communicate(timeout=CELLS)
+        errors, error = sweeping.communicate(timeout=CELLS)
         assert sweeping.returncode == 0, error
-    assert json.loads(told)["computed"] == CELLS
+    assert json.loads(errors)["computed"] == CELLS
     assert len(lines(out)) == CELLS, "each cell once"
     assert len(list((out / "cells").iterdir())) <= 1 + CELLS // 2000, "no file for each cell"
     assert tables(out) == tables(tmp_path / "here")
 
 
-def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
+def test_an_absent_scheduler_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
     answer = forebay("sweep", path, *OVER, "--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:9")
@@ -171,7 +171,7 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
     ids=lambda verb: str(verb[0]),
 )
 @pytest.mark.parametrize("address", ["", "tcp://127.0.0.1:9", "nowhere", "http://127.0.0.1:80"])
-def test_an_address_of_nobody_is_one_line_in_seconds(
+def test_an_unreachable_address_is_one_line_in_seconds(
     verb: list[str], address: str, small: Path, tmp_path: Path
 ) -> None:
     begin = time.monotonic()
@@ -185,7 +185,7 @@ def test_an_address_of_nobody_is_one_line_in_seconds(
 
 
 @pytest.mark.long
-def test_somebody_who_listens_and_is_no_scheduler_is_one_line(small: Path, tmp_path: Path) -> None:
+def test_a_listener_that_is_no_scheduler_is_one_line(small: Path, tmp_path: Path) -> None:
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen()
@@ -197,13 +197,13 @@ def test_somebody_who_listens_and_is_no_scheduler_is_one_line(small: Path, tmp_p
 
 def test_a_poisoned_job_is_reported_and_the_rest_goes_on(scheduler: str, tmp_path: Path) -> None:
     """An engine's refusal travels back as the job's own failure."""
-    asked: dict[str, Any] = {"over": ["link.queue=droptail,fq_codel"], "engine": "fluid", "replications": 2}
+    requested: dict[str, Any] = {"over": ["link.queue=droptail,fq_codel"], "engine": "fluid", "replications": 2}
     with worker(scheduler), Cluster(scheduler) as there:
-        found = sweep(Scenario.parse(TINY), out=tmp_path / "out", **asked, scheduler=there)
+        found = sweep(Scenario.parse(TINY), out=tmp_path / "out", **requested, scheduler=there)
         refused = Scenario.parse(TINY).changed("link.queue=fq_codel").core.canonical_json()
         with pytest.raises(ForebayError, match="fq_codel"):
             there.reports([Replication(refused, "fluid", 1, 0)], lambda *_: None)
-    here = sweep(Scenario.parse(TINY), out=tmp_path / "here", **asked)
+    here = sweep(Scenario.parse(TINY), out=tmp_path / "here", **requested)
     assert len(found.failed) == 2
     assert found.failed == here.failed
     assert tables(tmp_path / "out") == tables(tmp_path / "here")
@@ -277,26 +277,26 @@ def test_a_run_is_refused_by_what_its_worker_has_for_each_thread(scheduler: str,
 
 
 def test_a_workers_memory_is_shared_by_its_threads() -> None:
-    assert Room(10**9, 1).of_run == 2 * Room(10**9, 2).of_run == 8 * 10**8
-    assert Room(1, 64).of_run == 1
-    assert Room.here() is None
+    assert WorkerMemory(10**9, 1).of_run == 2 * WorkerMemory(10**9, 2).of_run == 8 * 10**8
+    assert WorkerMemory(1, 64).of_run == 1
+    assert WorkerMemory.here() is None
 
 
 def answered(answer: Any) -> dict[str, Any]:
     """An answer without what it cost."""
-    told: dict[str, Any] = json.loads(answer.to_json())
-    del told["cost"]
-    return told
+    data: dict[str, Any] = json.loads(answer.to_json())
+    del data["cost"]
+    return data
 
 
 def test_recommend_answers_the_same_to_the_last_bit(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = Scenario.parse(SMALL)
-    asked: dict[str, Any] = {"goals": ["utilization>=95%", "queue_delay_p99<=200ms"], "sensitivity": True}
-    here = recommend(scenario, **asked)
+    requested: dict[str, Any] = {"goals": ["utilization>=95%", "queue_delay_p99<=200ms"], "sensitivity": True}
+    here = recommend(scenario, **requested)
     with worker(scheduler), worker(scheduler):
         await_workers(scheduler, 2)
         monkeypatch.setattr("forebay.search.measurements.run_jobs", lambda *_: pytest.fail("measured here"))
-        there = recommend(scenario, **asked, scheduler=scheduler)
+        there = recommend(scenario, **requested, scheduler=scheduler)
     assert answered(there) == answered(here)
     assert (there.cost.data_packets, there.cost.events) == (here.cost.data_packets, here.cost.events)
     assert there.cost.replications == here.cost.replications > 10
@@ -419,20 +419,20 @@ def test_a_worker_of_another_build_is_refused_whenever_it_joins(
         await_workers(scheduler, 1)
         with Cluster(scheduler) as there:
             monkeypatch.setattr(build, "fingerprint", lambda: other)
-            asked = [Replication(Scenario.parse(TINY).core.canonical_json(), "packet", 1, 0)]
+            requested = [Replication(Scenario.parse(TINY).core.canonical_json(), "packet", 1, 0)]
             refused = f"^scheduler: found workers with forebay {re.escape(mine)}; allowed: {re.escape(other)}$"
             with pytest.raises(InputError, match=refused):
-                there.reports(asked, lambda *_: None)
+                there.reports(requested, lambda *_: None)
             with pytest.raises(InputError, match=refused):
                 Cluster(scheduler)
 
 
 @pytest.mark.long
 def test_what_takes_too_long_is_given_up_after_its_time(scheduler: str) -> None:
-    asked = [Replication(Scenario.parse(SMALL).core.canonical_json(), "packet", 1, number) for number in range(10)]
+    requested = [Replication(Scenario.parse(SMALL).core.canonical_json(), "packet", 1, number) for number in range(10)]
     with worker(scheduler), Cluster(scheduler) as there:
         await_workers(scheduler, 1)
-        assert len(there.reports(asked, lambda *_: None, 60.0)) == 10
+        assert len(there.reports(requested, lambda *_: None, 60.0)) == 10
         begin = time.monotonic()
         with pytest.raises(TimeoutError):
             there.run(sleep_over, 4, lambda part: part, lambda *_: None, within=0.3)
@@ -447,7 +447,7 @@ def sleep_over(task: slice, _memory: int) -> list[cluster.Answer]:
 
 def test_replications_come_back_as_they_are_here(scheduler: str) -> None:
     core = Scenario.parse(SMALL).core
-    asked = [
+    requested = [
         Replication(core.with_packets(size).canonical_json(), "packet", 3, number)
         for size in (5, 9)
         for number in (0, 4)
@@ -455,7 +455,7 @@ def test_replications_come_back_as_they_are_here(scheduler: str) -> None:
     here = run_jobs([_core.Job(core.with_packets(size), "packet", 3, number) for size in (5, 9) for number in (0, 4)])
     finished: dict[int, Any] = {}
     with worker(scheduler), Cluster(scheduler) as there:
-        reports = there.reports(asked, finished.__setitem__)
+        reports = there.reports(requested, finished.__setitem__)
         assert there.tasks <= 4
     assert [finished[number] for number in range(4)] == reports
 

@@ -150,7 +150,7 @@ def test_the_time_of_a_command_may_be_over(home: Path) -> None:
     assert time.monotonic() - begin < 30
 
 
-def test_commands_reach_nobody_but_each_other(home: Path) -> None:
+def test_commands_reach_only_each_other(home: Path) -> None:
     """No device but the loopback and the way to the peer."""
     found = emulated(home, command=("cat", "/proc/net/dev"))
     devices = {line.split(":")[0].strip() for line in found.stdout.splitlines() if ":" in line}
@@ -168,7 +168,7 @@ def test_nothing_listens_outside(home: Path) -> None:
         process.communicate(timeout=HANGS_S)
 
 
-def test_packets_that_are_none_are_counted_and_harm_nobody(home: Path) -> None:
+def test_malformed_packets_are_counted_and_do_no_harm(home: Path) -> None:
     script = """
 import socket
 raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
@@ -193,16 +193,16 @@ print("sent")
 # From Python ------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_is_run_from_python_and_its_output_kept(home: Path) -> None:
+def test_a_program_is_run_from_python_and_its_output_returned(home: Path) -> None:
     sends = ["python3", "-c", SOURCE, "{peer}", "500000"]
     done = forebay_package.emulate(Scenario.load(home), sends, peer=["python3", "-c", SINK], capture_output=True)
     assert (done.exit_code, done.timed_out, done.peer_listened, done.output) == (0, False, True, "")
     assert 0.1 < done.report.utilization.mean <= 1
     assert done.report.cost.lateness is not None
     line = "sh -c 'echo $FOREBAY_SELF; echo wrong >&2; exit 7'"
-    told = forebay_package.emulate(Scenario.load(home), line, side="receiver", capture_output=True)
-    assert (told.exit_code, told.output, told.errors) == (7, "198.18.1.1\n", "wrong\n")
-    assert (told.peer_listened, told.strays) == (None, 0)
+    stated = forebay_package.emulate(Scenario.load(home), line, side="receiver", capture_output=True)
+    assert (stated.exit_code, stated.output, stated.errors) == (7, "198.18.1.1\n", "wrong\n")
+    assert (stated.peer_listened, stated.strays) == (None, 0)
 
 
 def test_a_program_of_python_s_ends_at_its_time(home: Path) -> None:
@@ -263,7 +263,7 @@ def test_a_mistake_is_one_line(home: Path, options: list[str], refusal: str) -> 
     assert found.out == ""
 
 
-def test_a_peer_that_fails_is_said(home: Path) -> None:
+def test_a_failing_peer_is_reported(home: Path) -> None:
     found = forebay("emulate", home, "--peer", "sh -c 'exit 3'", "--", "true")
     assert found.code == 2
     assert "--peer: found `sh -c 'exit 3'`, which ended with exit code 3 before it listened" in found.err
@@ -328,7 +328,7 @@ LEAVE = "trap '' INT TERM HUP; (setsid sleep 300 >/dev/null 2>&1 </dev/null &) ;
 
 
 @pytest.mark.parametrize(
-    ("number", "code", "whole"),
+    ("number", "code", "is_integer"),
     [
         (signal.SIGINT, 130, True),
         (signal.SIGINT, 130, False),
@@ -339,14 +339,14 @@ LEAVE = "trap '' INT TERM HUP; (setsid sleep 300 >/dev/null 2>&1 </dev/null &) ;
 )
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_whatever_ends_it_nothing_is_left(
-    home: Path, number: signal.Signals, code: int, *, whole: bool, stubborn: bool
+    home: Path, number: signal.Signals, code: int, *, is_integer: bool, stubborn: bool
 ) -> None:
     """Ctrl-C of a terminal, which reaches all processes, and signals to the command alone."""
     script = LEAVE + "sleep 300" if stubborn else "exec sleep 300"
     process, mark = begun(home, "--peer", "sleep 300", "--with", "home", "--", "sh", "-c", script)
     namespaces = set(marked(mark).values()) - {str(Path("/proc/self/ns/net").readlink())}
     assert len(namespaces) == 2
-    (os.killpg if whole else os.kill)(process.pid, number)
+    (os.killpg if is_integer else os.kill)(process.pid, number)
     _, err = process.communicate(timeout=HANGS_S)
     assert process.returncode == code
     assert ("utilization" in err) == (number != signal.SIGKILL)

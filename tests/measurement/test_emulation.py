@@ -31,7 +31,7 @@ def test_by_default_programs_stand_in_for_the_first_group_that_answers_and_cross
     assert slots["rtt"][:3] == ["20ms", "30ms", "20ms"]
 
 
-def test_slots_never_send_and_the_emulation_outlasts_everybody() -> None:
+def test_slots_never_send_and_the_emulation_outlasts_every_program() -> None:
     placed = stand_in(Scenario.parse(HOME))
     warmup, whole = placed.scenario.core.duration_s
     start = next(iter(tables(placed)["flows"]))["start"]
@@ -66,7 +66,7 @@ def test_groups_that_run_beside_are_as_in_the_file() -> None:
     assert named.slots == "programs2"
 
 
-def test_a_controller_that_the_kernel_lacks_does_not_matter_where_nobody_has_it() -> None:
+def test_a_controller_that_the_kernel_lacks_does_not_matter_if_unused() -> None:
     (slots,) = tables(stand_in(Scenario.parse(HOME), "watching"))["flows"]
     assert (slots["cca"]["kind"], slots["path"], slots["rtt"]) == ("newreno", ["down"], "30ms")
 
@@ -85,14 +85,14 @@ def test_groups_that_are_none_are_refused(group: str | None, beside: tuple[str, 
     assert str(found.value).startswith(refusal.partition(";")[0])
 
 
-def test_the_report_is_of_a_link_that_somebody_crosses() -> None:
+def test_the_report_is_of_a_link_with_traffic() -> None:
     scenario = Scenario.parse(HOME)
     for beside, target in (((), "down"), (("calls",), "up")):
         placed = stand_in(scenario, "watching", beside)
         assert [link["name"] for link in tables(placed)["links"] if link["target"]] == [target]
 
 
-def test_a_target_that_nobody_crosses_who_answers_is_refused() -> None:
+def test_a_target_without_responsive_traffic_is_refused() -> None:
     aside = HOME.replace('rtt = ["20ms", "30ms"]\npath = ["up"]', 'rtt = ["20ms", "30ms"]\npath = ["down"]')
     with pytest.raises(InputError, match="no group of flows that answer to losses across the link `up`"):
         stand_in(Scenario.parse(aside.replace('reverse = ["down"]', "").replace("home.loss_rate", "calls.loss_rate")))
@@ -155,7 +155,7 @@ VARIABLES = {"FOREBAY_PEER": "198.18.1.1", "FOREBAY_SELF": "198.18.0.1", "FOREBA
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "message"),
     [
         ("$FOREBAY_PEER", "198.18.1.1"),
         ("http://${FOREBAY_PEER}:80/", "http://198.18.1.1:80/"),
@@ -165,8 +165,8 @@ VARIABLES = {"FOREBAY_PEER": "198.18.1.1", "FOREBAY_SELF": "198.18.0.1", "FOREBA
         ("$FOREBAY_SIDE.log", "sender.log"),
     ],
 )
-def test_arguments_have_addresses_where_no_shell_has_put_them(argument: str, told: str) -> None:
-    assert fill(argument, VARIABLES) == told
+def test_arguments_have_addresses_where_no_shell_has_put_them(argument: str, message: str) -> None:
+    assert fill(argument, VARIABLES) == message
 
 
 def test_exit_codes_are_a_shells() -> None:
@@ -217,7 +217,7 @@ def told(side: Side, *, serve: bool = False, beside: tuple[str, ...] = (), text:
     return " ".join(" ".join(lines).split())
 
 
-def test_the_beginning_says_who_is_where() -> None:
+def test_the_first_lines_list_the_hosts() -> None:
     way = "sender 198.18.0.1 (the command) → up → receiver 198.18.1.1 ($FOREBAY_PEER) → down → sender"
     assert way in told(Side.SENDER)
     assert "sender 198.18.0.1 ($FOREBAY_PEER) → up → receiver 198.18.1.1 (the command)" in told(Side.RECEIVER)
@@ -250,7 +250,7 @@ class Live:
     strays: int = 0
 
 
-def test_the_link_is_told_in_a_line() -> None:
+def test_the_link_is_described_in_a_line() -> None:
     scenario = Scenario.parse(HOME)
     line = live_text(cast("_core.Live", Live()), scenario)
     assert line == "12 s  9.98 Mb/s, 100 % used  queue 42 packets, 48.2 ms  0 of 10,234 lost"

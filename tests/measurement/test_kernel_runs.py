@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from checks.kernel_runs import ATTEMPTS, FILE, Asked, KernelRuns, Ran, Refused, asked_s, lasting
+from checks.kernel_runs import ATTEMPTS, FILE, KernelRuns, Ran, Refused, RunRequest, duration_s, lasting
 from forebay import InputError, UnavailableError
 from forebay.results.report import Report
 from forebay.scenario import Scenario
@@ -27,8 +27,8 @@ TABLES: dict[str, Any] = {
 LATE = {"error": "untrusted", "why": "the machine was late"}
 
 
-def asked(seed: int = 1, number: int = 0) -> Asked:
-    return Asked(f"seed {seed}", {**TABLES, "run": {**TABLES["run"], "seed": seed}}, number)
+def asked(seed: int = 1, number: int = 0) -> RunRequest:
+    return RunRequest(f"seed {seed}", {**TABLES, "run": {**TABLES["run"], "seed": seed}}, number)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ class Machine:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.most = 0
 
-    def begin(self, _: Asked, folder: Path) -> subprocess.Popen[bytes]:
+    def begin(self, _: RunRequest, folder: Path) -> subprocess.Popen[bytes]:
         answer = next(self.answers)
         if answer is not None:
             (folder / "told.json").write_text(json.dumps(answer), encoding="utf-8")
@@ -76,12 +76,12 @@ def test_a_run_is_made_once_and_kept(tmp_path: Path, report: dict[str, Any]) -> 
     first, machine = runs(tmp_path, [{"report": report}] * 2)
     first.fetch([asked(1), asked(2), asked(1)], silent)
     assert len(machine.processes) == 2
-    again, _ = runs(tmp_path, [])
-    again.fetch([asked(1), asked(2)], silent)
-    found = again.of(asked(2))
+    repeated, _ = runs(tmp_path, [])
+    repeated.fetch([asked(1), asked(2)], silent)
+    found = repeated.of(asked(2))
     assert isinstance(found, Ran)
     assert found.report.to_dict() == report
-    assert again.left([asked(1), asked(1, number=1)]) == [asked(1, number=1)]
+    assert repeated.remaining([asked(1), asked(1, number=1)]) == [asked(1, number=1)]
 
 
 def test_a_late_machine_is_asked_again_up_to_twice(tmp_path: Path, report: dict[str, Any]) -> None:
@@ -91,14 +91,14 @@ def test_a_late_machine_is_asked_again_up_to_twice(tmp_path: Path, report: dict[
     found = lucky.of(asked())
     assert isinstance(found, Ran)
     assert found.attempt == 2
-    said: list[str] = []
+    messages: list[str] = []
     unlucky, machine = runs(tmp_path / "unlucky", [LATE] * 3)
-    unlucky.fetch([asked()], said.append)
+    unlucky.fetch([asked()], messages.append)
     assert unlucky.of(asked()) == Refused("the machine was late", 3)
     assert len(machine.processes) == 3
-    assert sum("the machine was late" in line for line in said) == 3
-    kept = [entry for _, entry in journal.entries((tmp_path / "unlucky" / FILE).read_bytes())]
-    assert [entry["attempt"] for entry in kept] == [1, 2, 3]
+    assert sum("the machine was late" in line for line in messages) == 3
+    stored = [entry for _, entry in journal.entries((tmp_path / "unlucky" / FILE).read_bytes())]
+    assert [entry["attempt"] for entry in stored] == [1, 2, 3]
     # On another day the machine may be calmer.
     later, _ = runs(tmp_path / "unlucky", [{"report": report}])
     later.fetch([asked()], silent)
@@ -126,8 +126,8 @@ def test_an_interruption_ends_what_runs_and_loses_nothing_that_was_over(tmp_path
     machine.lasts = 0.1
     begin = first.begin
 
-    def slower(wanted: Asked, folder: Path) -> subprocess.Popen[bytes]:
-        process = begin(wanted, folder)
+    def slower(request: RunRequest, folder: Path) -> subprocess.Popen[bytes]:
+        process = begin(request, folder)
         machine.lasts = 60.0
         return process
 
@@ -168,38 +168,38 @@ def test_a_damaged_line_costs_its_run_only(tmp_path: Path, report: dict[str, Any
     first, _ = runs(tmp_path, [{"report": report}] * 2)
     first.fetch([asked(1), asked(2)], silent)
     path = tmp_path / FILE
-    kept = path.read_bytes()
-    path.write_bytes(kept[:20] + b"#" + kept[21:] + b"1234")
-    again, _ = runs(tmp_path, [])
-    assert again.left([asked(1), asked(2)]) == [asked(1)]
+    stored = path.read_bytes()
+    path.write_bytes(stored[:20] + b"#" + stored[21:] + b"1234")
+    repeated, _ = runs(tmp_path, [])
+    assert repeated.remaining([asked(1), asked(2)]) == [asked(1)]
 
 
-def test_what_is_left_is_said_beforehand(tmp_path: Path, report: dict[str, Any]) -> None:
-    assert asked_s(asked()) == 3.0
+def test_the_remaining_runs_are_announced(tmp_path: Path, report: dict[str, Any]) -> None:
+    assert duration_s(asked()) == 3.0
     found, _ = runs(tmp_path, [{"report": report}], at_once=2)
     assert found.cost([asked(1), asked(2)]) == "2 runs in real time, 6 s in all, two at a time: 3 s"
     found.fetch([asked(1)], silent)
-    kept = f"; 1 are kept from before in {tmp_path}"
-    assert found.cost([asked(1), asked(2)]) == f"1 run in real time, 3 s in all, two at a time: 2 s{kept}"
-    assert found.cost([asked(1)]) == f"nothing to run{kept}"
+    retained = f"; 1 are kept from before in {tmp_path}"
+    assert found.cost([asked(1), asked(2)]) == f"1 run in real time, 3 s in all, two at a time: 2 s{retained}"
+    assert found.cost([asked(1)]) == f"nothing to run{retained}"
     assert [lasting(seconds) for seconds in (20, 720, 6120)] == ["20 s", "12 min", "1 h 42 min"]
 
 
 def test_the_same_run_has_the_same_key_and_others_have_others() -> None:
-    assert asked().key == Asked("another label", asked().tables).key
+    assert asked().key == RunRequest("another label", asked().tables).key
     assert len({asked().key, asked(2).key, asked(number=1).key}) == 3
 
 
 def test_the_process_of_a_run_says_why_there_is_none(tmp_path: Path) -> None:
     """Two packets of one flow need a controller that no kernel has."""
     tables = {**TABLES, "flows": [{**TABLES["flows"][0], "cca": "hstcp", "processing": "1ms"}]}
-    wanted = {"tables": tables, "number": 0}
-    (tmp_path / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
+    required = {"tables": tables, "number": 0}
+    (tmp_path / "wanted.json").write_text(json.dumps(required), encoding="utf-8")
     done = subprocess.run([sys.executable, "-m", "checks.kernel_runs", str(tmp_path)], check=False, timeout=60)
     assert done.returncode == 0
-    told = json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
-    assert told["error"] in {"refused", "unavailable"}
-    assert told["why"].startswith("the kernel engine")
+    data = json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
+    assert data["error"] in {"refused", "unavailable"}
+    assert data["why"].startswith("the kernel engine")
 
 
 def test_a_kept_report_is_read_as_it_was(report: dict[str, Any]) -> None:

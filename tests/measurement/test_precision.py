@@ -42,11 +42,11 @@ def test_half_widths_are_reached() -> None:
     loose = run_to_precision(scenario, [Precision("background.goodput", 0.05, None)])
     tight = run_to_precision(scenario, [Precision("background.goodput", 0.004, None)])
     assert loose.replications < tight.replications
-    for report, wanted in ((loose, 0.05), (tight, 0.004)):
+    for report, required in ((loose, 0.05), (tight, 0.004)):
         group = next(group for group in report.groups if group.name == "background")
         found = group.metrics["goodput_bps"]
         assert found.half_width is not None
-        assert found.half_width <= wanted * found.mean
+        assert found.half_width <= required * found.mean
 
 
 def test_the_command_stops_when_precise(small: Path) -> None:

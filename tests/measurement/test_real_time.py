@@ -43,7 +43,7 @@ from forebay.comparison.comparison import runs_in_real_time
 from forebay.engines import Pace, forecast, in_real_time, real_time_engines, run_s
 from forebay.measurement.precision import Precision, run_to_precision
 from forebay.results.report import Cost, Estimate, Lateness
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Kind
 from forebay.search import measurements
 from forebay.sweeps.bundling import bundle, replay
@@ -67,14 +67,14 @@ LATE = Lateness(p50_s=12e-6, p99_s=90e-6, p999_s=210e-6, max_s=3e-3, frozen_s=2.
 def core(lateness: Lateness | None) -> _core.Report:
     """A report as of an engine in real time: a run of the packet engine with this lateness of the machine."""
     scenario = Scenario.parse(VARIED)
-    kept = scenario.run(replications=1).core.to_cached()
+    retained = scenario.run(replications=1).core.to_cached()
     if lateness is not None:
         values = {name: format(Decimal(repr(value)), "f") for name, value in dataclasses.asdict(lateness).items()}
-        told = ",".join(f'"{name}":{value}' for name, value in values.items())
-        kept = re.sub(r'("peak_rss_bytes":\d+)', rf'\1,"lateness":{{{told}}}', kept)
-        remark = f'["late","lateness",{{"frozen_s":{values["frozen_s"]},"p999_s":{values["p999_s"]}}},"it was late"]'
-        kept = kept.replace('"warnings":[]},"remarks":[]', f'"warnings":["it was late"]}},"remarks":[{remark}]')
-    restored = _core.Report.from_cached(kept)
+        text = ",".join(f'"{name}":{value}' for name, value in values.items())
+        retained = re.sub(r'("peak_rss_bytes":\d+)', rf'\1,"lateness":{{{text}}}', retained)
+        note = f'["late","lateness",{{"frozen_s":{values["frozen_s"]},"p999_s":{values["p999_s"]}}},"it was late"]'
+        retained = retained.replace('"warnings":[]},"remarks":[]', f'"warnings":["it was late"]}},"remarks":[{note}]')
+    restored = _core.Report.from_cached(retained)
     assert restored is not None
     return restored
 
@@ -86,22 +86,22 @@ def test_a_report_says_how_late_the_machine_was() -> None:
     report = Report(core(LATE))
     assert report.cost.lateness == LATE
     assert json.loads(report.to_json())["cost"]["lateness"] == dataclasses.asdict(LATE)
-    assert plain(report.cost) == report.to_dict()["cost"]
+    assert to_jsonable(report.cost) == report.to_dict()["cost"]
     late = next(warning for warning in report.warnings if warning.kind is Kind.LATE)
     assert (late.subject, late.values) == ("lateness", {"frozen_s": 2.1e-3, "p999_s": 210e-6})
-    again = Report.of(json.loads(report.to_json()))
-    assert again.cost == report.cost
+    reread = Report.of(json.loads(report.to_json()))
+    assert reread.cost == report.cost
 
 
 def test_a_report_of_before_has_none() -> None:
     report = Report(core(None))
     assert report.cost.lateness is None
     assert "lateness" not in report.to_json()
-    assert "lateness" not in plain(report.cost)
-    assert Cost.of(plain(report.cost)) == report.cost
+    assert "lateness" not in to_jsonable(report.cost)
+    assert Cost.of(to_jsonable(report.cost)) == report.cost
 
 
-def test_of_several_runs_the_worst_is_told_and_what_was_frozen_adds_up() -> None:
+def test_the_lateness_of_runs_is_their_worst_and_frozen_time_adds_up() -> None:
     later = dataclasses.replace(LATE, p50_s=11e-6, p99_s=95e-6, freezes=1, frozen_s=1e-3)
     found = Report.over([Report(core(LATE)), Report(core(None)), Report(core(later))]).cost.lateness
     assert found == Lateness(12e-6, 95e-6, 210e-6, 3e-3, pytest.approx(3.1e-3), 4)
@@ -113,8 +113,8 @@ def test_run_prints_how_late_the_machine_was() -> None:
         console.print(report_view(Report(core(lateness)), Scenario.parse(SMALL), "small"))
         return console.export_text()
 
-    told = "lateness 12.0 µs p50, 90.0 µs p99, 210 µs p99.9; clock frozen 3 times, 2.10 ms"
-    assert told in printed(LATE)
+    text = "lateness 12.0 µs p50, 90.0 µs p99, 210 µs p99.9; clock frozen 3 times, 2.10 ms"
+    assert text in printed(LATE)
     assert "210 µs p99.9; clock never frozen\n" in printed(dataclasses.replace(LATE, freezes=0, frozen_s=0.0))
     assert "lateness" not in printed(None)
 
@@ -143,9 +143,9 @@ def test_every_error_that_rust_raises_is_one_of_python() -> None:
 @pytest.fixture
 def fluid_in_real_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the fluid engine alone ran in real time: what asks engines goes by their descriptions."""
-    kept = [name for name in dir(_core.Engine) if not name.startswith("_")]
+    retained = [name for name in dir(_core.Engine) if not name.startswith("_")]
     described = [
-        SimpleNamespace(**{name: getattr(engine, name) for name in kept})
+        SimpleNamespace(**{name: getattr(engine, name) for name in retained})
         for engine in _core.engines()
         if not engine.real_time
     ]
@@ -189,7 +189,7 @@ def test_no_engine_that_simulates_is_in_real_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "message"),
     [
         (0, "0 s"),
         (0.25, "250 ms"),
@@ -204,8 +204,8 @@ def test_no_engine_that_simulates_is_in_real_time() -> None:
         (90000, "25 h"),
     ],
 )
-def test_a_time_that_somebody_waits_for_has_minutes_and_hours(seconds: float, told: str) -> None:
-    assert clock_time(seconds) == told
+def test_a_waiting_time_is_printed_in_minutes_and_hours(seconds: float, message: str) -> None:
+    assert clock_time(seconds) == message
 
 
 def test_how_long_runs_take_is_known_beforehand() -> None:
@@ -220,25 +220,25 @@ def test_how_long_runs_take_is_known_beforehand() -> None:
 def test_a_pace_goes_by_the_clock() -> None:
     now = 100.0
     pace = Pace(20.0, lambda: now)
-    assert (pace.left_s, pace.share) == (0.0, 0.0), "nothing is known yet"
+    assert (pace.remaining_s, pace.share) == (0.0, 0.0), "nothing is known yet"
     pace.note(0, 3)
-    assert (pace.known_s, pace.left_s, pace.share) == (60.0, 60.0, 0.0)
+    assert (pace.known_s, pace.remaining_s, pace.share) == (60.0, 60.0, 0.0)
     now += 5.0
-    assert (pace.elapsed_s, pace.left_s) == (5.0, 55.0)
+    assert (pace.elapsed_s, pace.remaining_s) == (5.0, 55.0)
     now += 20.0
-    assert pace.left_s == 40.0, "the first takes longer: two are to come"
+    assert pace.remaining_s == 40.0, "the first takes longer: two are to come"
     pace.note(1, 3)
-    assert pace.left_s == 50.0, "the others take as long as it took"
+    assert pace.remaining_s == 50.0, "the others take as long as it took"
     assert pace.share == pytest.approx(25 / 75)
     now += 5.0
     pace.note(1, 3)
-    assert pace.left_s == 45.0, "what is said again is no progress"
+    assert pace.remaining_s == 45.0, "what is said again is no progress"
     now += 1.0
     pace.note(2, 3)
-    assert pace.left_s == 20.0, "never less than is known"
+    assert pace.remaining_s == 20.0, "never less than is known"
     now += 20.0
     pace.note(3, 3)
-    assert (pace.left_s, pace.share, pace.known_s) == (0.0, 1.0, 60.0)
+    assert (pace.remaining_s, pace.share, pace.known_s) == (0.0, 1.0, 60.0)
 
 
 def test_a_bar_shows_what_has_passed_of_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,14 +271,14 @@ def test_run_takes_one_thread_and_says_how_long_it_takes(small: Path) -> None:
     refused = called("run", str(small), "--engine", "fluid", "--jobs", "4", "--json")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err == f"forebay: --jobs: found 4 {ALONE}; allowed: 1\n"
-    told = "the fluid engine runs in real time, one replication at a time: "
+    text = "the fluid engine runs in real time, one replication at a time: "
     for options, ending in [
         ([], "2 replications of 35 s take 1 min 10 s at least"),
         (["--replications", "3"], "3 replications of 35 s take 1 min 45 s at least"),
         (["--batches", "5"], "1 replication of 35 s takes 35 s at least"),
         (["--precision", "50%"], "35 s each"),
     ]:
-        assert f"{told}{ending}\n" in called("run", str(small), "--engine", "fluid", *options).err
+        assert f"{text}{ending}\n" in called("run", str(small), "--engine", "fluid", *options).err
     assert called("run", str(small), "--engine", "fluid", "--json").err == ""
     assert called("run", str(small), "--jobs", "2").err == ""
 
@@ -301,7 +301,7 @@ def test_compare_asks_engines_in_real_time_only_where_they_are_named(small: Path
     without = compare(scenario, points=0)
     assert [answer.name for answer in without.answers if answer.kind == "engine"] == ["packet"]
     steps: list[tuple[int, int]] = []
-    found = compare(scenario, engines=["fluid"], points=1, progress=lambda *told: steps.append(told))
+    found = compare(scenario, engines=["fluid"], points=1, progress=lambda *stated: steps.append(stated))
     assert found.answers[0].name == "packet"
     assert [answer.name for answer in found.answers if answer.kind == "engine"][-1] == "fluid"
     answer = found.answer("fluid")
@@ -315,25 +315,28 @@ def test_compare_asks_engines_in_real_time_only_where_they_are_named(small: Path
     scarce = compare(scenario, engines=["fluid"], replications=1)
     assert len(scarce.points) > 5, "the range of the others"
     assert ["fluid" in point.answers for point in scarce.points].count(True) == 1, "the scenario's own buffer"
-    for name, said in [("packet", "found `packet`, which is asked in any case"), ("fluidd", "did you mean `fluid`")]:
-        with pytest.raises(InputError, match=said) as refused:
+    for name, statements in [
+        ("packet", "found `packet`, which is asked in any case"),
+        ("fluidd", "did you mean `fluid`"),
+    ]:
+        with pytest.raises(InputError, match=statements) as refused:
             compare(scenario, engines=[name])
         assert refused.value.argument == "engines"
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_compare_says_beforehand_how_long_it_takes(small: Path) -> None:
-    asked = ["compare", str(small), "--no-picture", "--points", "0"]
-    done = called(*asked, "--engine", "fluid", "--engine", "fluid")
+    requested = ["compare", str(small), "--no-picture", "--points", "0"]
+    done = called(*requested, "--engine", "fluid", "--engine", "fluid")
     assert done.code == 0
-    told = "the fluid engine runs in real time, one replication at a time: "
-    assert done.err == f"{told}4 replications of 35 s take 2 min 20 s at least\n", "named twice, asked once"
+    text = "the fluid engine runs in real time, one replication at a time: "
+    assert done.err == f"{text}4 replications of 35 s take 2 min 20 s at least\n", "named twice, asked once"
     assert re.search(r"^ *fluid +yes", done.out, re.MULTILINE)
-    assert called(*asked, "--engine", "fluid", "--json").err == ""
-    without = called(*asked)
+    assert called(*requested, "--engine", "fluid", "--json").err == ""
+    without = called(*requested)
     assert (without.code, without.err) == (0, "")
     assert not re.search(r"^ *fluid ", without.out, re.MULTILINE)
-    refused = called(*asked, "--engine", "packet")
+    refused = called(*requested, "--engine", "packet")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("forebay: --engine: found `packet`, which is asked in any case; allowed: ")
 
@@ -359,9 +362,9 @@ def test_a_comparison_says_how_late_the_machine_was() -> None:
     assert "lateness" not in packet.to_dict()
     apart = tuple(comparison._disagreements([packet, late]))
     assert apart[0].why == "measured in real time on this machine; the machine was late"
-    told = Comparison(scenario, scenario.buffer, (packet, late), (), apart, (), ())
+    stated = Comparison(scenario, scenario.buffer, (packet, late), (), apart, (), ())
     console = Console(width=200, file=io.StringIO(), record=True)
-    console.print(comparison_view(told))
+    console.print(comparison_view(stated))
     text = console.export_text()
     assert "kernel: lateness 12.0 µs p50, 90.0 µs p99, 210 µs p99.9; clock frozen 3 times, 2.10 ms" in text
     assert "measured in real time on this machine; the machine was late" in text
@@ -372,21 +375,21 @@ def test_a_comparison_says_how_late_the_machine_was() -> None:
 
 
 def swept(folder: Path, *over: str, **how: Any) -> tuple[Sweep, list[str]]:
-    told: list[str] = []
-    found = sweep(Scenario.parse(VARIED), over, folder, tell=told.append, **how)
-    return found, told
+    messages: list[str] = []
+    found = sweep(Scenario.parse(VARIED), over, folder, tell=messages.append, **how)
+    return found, messages
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_a_sweep_says_how_long_what_is_missing_takes(tmp_path: Path) -> None:
     both = ["engine=packet,fluid", "run.measure=10s,20s"]
-    found, told = swept(tmp_path / "x", *both, jobs=2)
+    found, messages = swept(tmp_path / "x", *both, jobs=2)
     assert found.computed == 8
-    assert told == ["4 runs of the fluid engine, one at a time in real time: 1 min 20 s at least"]
-    found, told = swept(tmp_path / "x", *both)
-    assert (found.computed, found.reused, told) == (0, 8, []), "no run is made twice, though no two are equal"
-    _, told = swept(tmp_path / "packets", "link.buffer=5p,9p")
-    assert told == []
+    assert messages == ["4 runs of the fluid engine, one at a time in real time: 1 min 20 s at least"]
+    found, messages = swept(tmp_path / "x", *both)
+    assert (found.computed, found.reused, messages) == (0, 8, []), "no run is made twice, though no two are equal"
+    _, messages = swept(tmp_path / "packets", "link.buffer=5p,9p")
+    assert messages == []
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")
@@ -406,15 +409,15 @@ def test_a_sweep_ends_where_the_machine_cannot_and_counts_what_was_not_believed(
     with pytest.raises(UnavailableError, match=r"no /dev/net/tun"):
         swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid")
     fluid_refuses[:] = [UntrustedError(UNTRUSTED)]
-    found, told = swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid")
+    found, messages = swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid")
     assert (len(found.failed), set(found.failed.values())) == (4, {UNTRUSTED})
-    again, told_again = swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid")
-    assert (len(again.failed), told_again) == (4, told), "what was not believed is measured again"
+    repeated, told_again = swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid")
+    assert (len(repeated.failed), told_again) == (4, messages), "what was not believed is measured again"
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    asked = ["sweep", str(tmp_path / "small.toml"), "--over", "link.buffer=5p", "--out", str(tmp_path / "y")]
-    assert called(*asked, "--engine", "fluid").code == 1
+    requested = ["sweep", str(tmp_path / "small.toml"), "--over", "link.buffer=5p", "--out", str(tmp_path / "y")]
+    assert called(*requested, "--engine", "fluid").code == 1
     fluid_refuses[:] = [UnavailableError(UNAVAILABLE)]
-    done = called(*asked, "--engine", "fluid")
+    done = called(*requested, "--engine", "fluid")
     assert (done.code, done.err.splitlines()[-1]) == (2, f"forebay: {UNAVAILABLE}")
 
 
@@ -431,9 +434,9 @@ def test_rows_of_a_sweep_say_how_late_the_machine_was() -> None:
 def test_a_replay_repeats_no_run_in_real_time(tmp_path: Path) -> None:
     found, _ = swept(tmp_path / "x", "engine=packet,fluid", "link.buffer=5p,9p")
     archive = bundle(found, tmp_path / "x.zip", lambda _folder, _target: [])
-    again = replay(archive, out=tmp_path / "again")
-    assert (again.compared, again.differences) == (4, [])
-    assert again.notes == ["4 results in real time, of which no two are equal: not run again"]
+    repeated = replay(archive, out=tmp_path / "again")
+    assert (repeated.compared, repeated.differences) == (4, [])
+    assert repeated.notes == ["4 results in real time, of which no two are equal: not run again"]
     assert set(load(tmp_path / "again")["engine"]) == {"packet"}
     found, _ = swept(tmp_path / "y", "link.buffer=5p,9p", engine="fluid")
     alone = bundle(found, tmp_path / "y.zip", lambda _folder, _target: [])
@@ -443,8 +446,8 @@ def test_a_replay_repeats_no_run_in_real_time(tmp_path: Path) -> None:
 
 def test_a_replay_of_other_engines_leaves_nothing_out(tmp_path: Path) -> None:
     found, _ = swept(tmp_path / "x", "engine=packet,fluid", "link.buffer=5p,9p")
-    again = replay(bundle(found, tmp_path / "x.zip", lambda _folder, _target: []))
-    assert (again.compared, again.differences, again.notes) == (8, [], [])
+    repeated = replay(bundle(found, tmp_path / "x.zip", lambda _folder, _target: []))
+    assert (repeated.compared, repeated.differences, repeated.notes) == (8, [], [])
 
 
 # Recommend ---------------------------------------------------------------------------------------------------------
@@ -452,25 +455,25 @@ def test_a_replay_of_other_engines_leaves_nothing_out(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_recommend_measures_in_real_time_one_after_the_other(small: Path) -> None:
-    scenario, told = Scenario.load(small), list[str]()
+    scenario, messages = Scenario.load(small), list[str]()
     with pytest.raises(InputError, match=f"^jobs: found 2 {ALONE}; allowed: 1$"):
         recommend(scenario, engine="fluid", jobs=2)
     with pytest.raises(InputError, match=f"^scheduler: found it {ALONE}; allowed: this machine$"):
         recommend(scenario, engine="fluid", scheduler="tcp://127.0.0.1:1")
-    answer = recommend(scenario, engine="fluid", tell=told.append)
+    answer = recommend(scenario, engine="fluid", tell=messages.append)
     assert answer.buffer is not None
-    assert told == ["the fluid engine runs in real time, one replication at a time: 35 s each"]
-    told.clear()
-    recommend(scenario, engine="packet", tell=told.append, quick=True)
-    assert told == []
+    assert messages == ["the fluid engine runs in real time, one replication at a time: 35 s each"]
+    messages.clear()
+    recommend(scenario, engine="packet", tell=messages.append, quick=True)
+    assert messages == []
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_a_quick_look_in_real_time_is_as_much_shorter_as_it_measures_less(small: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     longer = Scenario.load(small, ["run.measure=8000s"])
-    recommend(longer, engine="fluid", tell=told.append, quick=True)
-    assert told == ["the fluid engine runs in real time, one replication at a time: 1 h 7 min each"]
+    recommend(longer, engine="fluid", tell=messages.append, quick=True)
+    assert messages == ["the fluid engine runs in real time, one replication at a time: 1 h 7 min each"]
 
 
 def test_a_search_that_a_run_not_believed_ends_goes_on_from_those_before(
@@ -484,20 +487,20 @@ def test_a_search_that_a_run_not_believed_ends_goes_on_from_those_before(
         calls.append(len(work))
         return run_jobs(work, *how)
 
-    told: list[str] = []
+    messages: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(measurements, "run_jobs", refusing)
         with pytest.raises(UntrustedError):
             recommend(Scenario.load(small), engine="fluid", resume=tmp_path)
-    answer = recommend(Scenario.load(small), engine="fluid", resume=tmp_path, tell=told.append)
-    assert told == [f"resuming with {sum(calls)} replications of an earlier command"]
+    answer = recommend(Scenario.load(small), engine="fluid", resume=tmp_path, tell=messages.append)
+    assert messages == [f"resuming with {sum(calls)} replications of an earlier command"]
     assert answer.cost.resumed == sum(calls)
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_a_map_is_not_made_in_real_time(small: Path) -> None:
-    told = "engine: found `fluid`, which runs in real time: 400 runs take 3 h 53 min; allowed: an engine that simulates"
-    with pytest.raises(InputError, match=re.escape(told)):
+    text = "engine: found `fluid`, which runs in real time: 400 runs take 3 h 53 min; allowed: an engine that simulates"
+    with pytest.raises(InputError, match=re.escape(text)):
         feasible_map(Scenario.load(small), over=["link.rate=1Mbps..3Mbps", "link.buffer"], engine="fluid")
 
 
@@ -506,9 +509,9 @@ def test_a_map_is_not_made_in_real_time(small: Path) -> None:
 
 @pytest.mark.usefixtures("fluid_in_real_time")
 def test_an_engine_in_real_time_is_explained_with_the_verbs_that_take_it() -> None:
-    told = {each.name: each.usage for each in explanation._engines()}
-    assert told["fluid"] == "--engine fluid of run, compare, sweep and recommend"
-    assert told["packet"] == "--engine packet of run and sweep"
+    values = {each.name: each.usage for each in explanation._engines()}
+    assert values["fluid"] == "--engine fluid of run, compare, sweep and recommend"
+    assert values["packet"] == "--engine packet of run and sweep"
 
 
 # The engine itself -------------------------------------------------------------------------------------------------
@@ -554,6 +557,6 @@ def test_ctrl_c_ends_a_run_in_real_time_at_once(small: Path) -> None:
     time.sleep(2.0)  # it is under way: half a minute is to come
     running.send_signal(signal.SIGINT)
     begun = time.monotonic()
-    _, told = running.communicate(timeout=30)
+    _, stated = running.communicate(timeout=30)
     assert time.monotonic() - begun < 5.0, "a second, on a machine that does nothing else"
-    assert (running.returncode, told) == (130, "forebay: interrupted\n")
+    assert (running.returncode, stated) == (130, "forebay: interrupted\n")

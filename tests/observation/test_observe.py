@@ -38,9 +38,9 @@ CHOSEN = (
 @pytest.mark.parametrize("name", CHOSEN)
 def test_what_is_observed_is_what_was_simulated(name: str, tmp_path: Path) -> None:
     judged = judge(CASES[name], tmp_path)
-    off = [each for each in judged.judgments if not each.is_kept]
+    off = [each for each in judged.judgments if not each.holds]
     assert not off
-    known = {each.what for each in judged.judgments if each.found is not None}
+    known = {each.quantity for each in judged.judgments if each.found is not None}
     assert {"link rate", "load"} <= known
 
 
@@ -66,11 +66,11 @@ def test_a_capture_becomes_a_scenario_a_page_and_json(capture: Path, tmp_path: P
     assert "2 long flows" in done.out.splitlines()[1]
     Scenario.load(out, ["link.buffer=100p"])
     assert "transfers" in {group["name"] for group in tomllib.loads(out.read_text())["flows"]}
-    told = json.loads(forebay("observe", capture, "--json").out)
-    assert told["link"]["rate"]["value"] == pytest.approx(50e6, rel=0.02)
-    assert told["unidentified"]
+    data = json.loads(forebay("observe", capture, "--json").out)
+    assert data["link"]["rate"]["value"] == pytest.approx(50e6, rel=0.02)
+    assert data["unidentified"]
     # No address leaves: the capture's are of 10/8 and of 192.0.2/24.
-    for text in (out.read_text(), page.read_text(), done.out, json.dumps(told)):
+    for text in (out.read_text(), page.read_text(), done.out, json.dumps(data)):
         assert not re.search(r"(?<![\d.])(?:10\.\d+\.\d+\.\d+|192\.0\.2\.\d+)", text)
 
 
@@ -85,9 +85,9 @@ def test_both_sides_tell_the_buffer_and_the_scenario_has_it(tmp_path: Path) -> N
 
 
 def test_the_rate_may_be_given(capture: Path) -> None:
-    told = json.loads(forebay("observe", capture, "--rate", "1Gbps", "--json").out)
-    assert told["link"]["rate"] == {**told["link"]["rate"], "value": 1e9, "source": "given by --rate"}
-    assert told["regime"]["name"] == "transparent" or told["limited"]["value"] <= 2
+    data = json.loads(forebay("observe", capture, "--rate", "1Gbps", "--json").out)
+    assert data["link"]["rate"] == {**data["link"]["rate"], "value": 1e9, "source": "given by --rate"}
+    assert data["regime"]["name"] == "transparent" or data["limited"]["value"] <= 2
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_nothing_a_folder_and_two_kinds_are_refused(capture: Path, tmp_path: Pat
         assert len(done.err.strip().splitlines()) == 1
 
 
-def test_kinds_are_told_by_how_inputs_begin(capture: Path, tmp_path: Path) -> None:
+def test_inputs_are_recognized_by_their_first_bytes(capture: Path, tmp_path: Path) -> None:
     assert find_input(capture).kind is Kind.CAPTURE
     for content, kind in (
         ("ts,te,td,sa,da,sp,dp,pr,flg,ipkt,ibyt\n", Kind.RECORDS),
@@ -146,9 +146,9 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
     counters = tmp_path / "counters.csv"
     rows = "".join(f"{60 * minute},{minute * 37_500_000},{minute * 25_000},{minute * 3}\n" for minute in range(30))
     counters.write_text(f"time,bytes,packets,drops\n{rows}")
-    told = json.loads(forebay("observe", counters, "--rate", "10Mbps", "--json").out)
-    assert told["load"]["mean"]["value"] == pytest.approx(5e6, rel=0.03)
-    assert told["limited"]["unknown"]
+    data = json.loads(forebay("observe", counters, "--rate", "10Mbps", "--json").out)
+    assert data["load"]["mean"]["value"] == pytest.approx(5e6, rel=0.03)
+    assert data["limited"]["unknown"]
     out = tmp_path / "counters.toml"
     assert forebay("observe", counters, "--rate", "10Mbps", "--out", out).code == 0
     Scenario.load(out, ["link.buffer=100p"])
@@ -162,8 +162,8 @@ def test_counters_and_sockets_are_findings_too(tmp_path: Path) -> None:
     both = forebay("observe", counters, "--ss", sockets)
     assert both.code == 2
     assert "found sockets and 1 other input; allowed: only sockets" in both.err
-    told = json.loads(forebay("observe", "--ss", sockets, "--json").out)
-    (group,) = told["groups"]
+    data = json.loads(forebay("observe", "--ss", sockets, "--json").out)
+    (group,) = data["groups"]
     assert group["round_trips"]["each"][0]["value"] == pytest.approx(0.0252)
     assert group["controller"] == {"cubic": 1.0}
 
@@ -197,7 +197,7 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
         assert done.code == 0, done.err
         loads[port] = json.loads(done.out)["load"]["mean"]["value"]
     assert loads == {"eth0": pytest.approx(10e6), "eth1": pytest.approx(1e6)}
-    for options, said in (
+    for options, statements in (
         ((), "3 of 3 flows"),
         (("--port", "3"), "1 of 1 flows"),
         (("--port", "4"), "2 of 2 flows"),
@@ -205,8 +205,8 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
     ):
         done = forebay("observe", records, *options)
         assert done.code == 0, done.err
-        assert said in done.out
-    for arguments, said in (
+        assert statements in done.out
+    for arguments, statements in (
         ((counters,), "--port: "),
         ((counters, "--port", "eth2"), "allowed: `eth0`, `eth1`"),
         ((counters, "--sampling", "10"), "--sampling: found 10 beside counters"),
@@ -215,5 +215,5 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
     ):
         done = forebay("observe", *arguments)
         assert done.code == 2
-        assert said in done.err
+        assert statements in done.err
         assert done.err.count("\n") == 1

@@ -101,11 +101,11 @@ def test_columns_have_a_row_for_each_stream(traced: Path) -> None:
 
 
 def test_progress_ends_with_all_bytes(traced: Path) -> None:
-    path, told = traced / "packets.pcapng", []
-    _core.observe_captures([path, path], progress=lambda read, size: told.append((read, size)))
+    path, calls = traced / "packets.pcapng", []
+    _core.observe_captures([path, path], progress=lambda read, size: calls.append((read, size)))
     size = 2 * path.stat().st_size
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
+    assert calls[-1] == (size, size)
+    assert calls == sorted(calls)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_probabilities_are_of_something(seed: int, events: int, fallen: float) -
     assert (found.name == UNKNOWN) == bool(found.because)
 
 
-def test_who_goes_down_to_four_segments_and_comes_back_is_bbr() -> None:
+def test_a_flow_that_drops_to_four_segments_and_recovers_is_bbr() -> None:
     nothing = sender([], [], [])
     still = replace(nothing, compared=1000)
     assert family(flow(replace(still, visits=visits(5)), 60.0)).name == "bbr"
@@ -118,7 +118,7 @@ def test_who_goes_down_to_four_segments_and_comes_back_is_bbr() -> None:
         assert family(flow(replace(still, visits=other), 60.0)).name == UNKNOWN
 
 
-def test_who_falls_without_a_loss_is_bbr_unless_its_application_lets_it() -> None:
+def test_a_flow_that_slows_without_a_loss_is_bbr_unless_application_limited() -> None:
     falls = replace(sender([], [], []), compared=400, fallen=50)
     assert family(flow(falls, 60.0)).name == "bbr"
     for idle in ({"idle_share": 0.3}, {"pauses": 4}):
@@ -166,21 +166,21 @@ def test_bbr_that_keeps_seven_eighths_for_a_while_is_not_scalable(
 
 
 def test_timeouts_and_full_receivers_tell_nothing() -> None:
-    told = grows(0.5, 1.0, 40.0, 10)
-    assert told.sender is not None
-    late = replace(told.sender.reductions, silence_s=np.full(10, 0.3))
-    assert not family(replace(told, sender=replace(told.sender, reductions=late))).losses
-    assert told.windows is not None
-    full = replace(told.windows, receive_window_bytes=np.full(len(told.windows), 41.0 * SEGMENT))
-    assert not family(replace(told, windows=full)).losses
-    assert family(told).losses == 10
+    stated = grows(0.5, 1.0, 40.0, 10)
+    assert stated.sender is not None
+    late = replace(stated.sender.reductions, silence_s=np.full(10, 0.3))
+    assert not family(replace(stated, sender=replace(stated.sender, reductions=late))).losses
+    assert stated.windows is not None
+    full = replace(stated.windows, receive_window_bytes=np.full(len(stated.windows), 41.0 * SEGMENT))
+    assert not family(replace(stated, windows=full)).losses
+    assert family(stated).losses == 10
 
 
 def test_slow_start_is_left_out() -> None:
-    told = grows(0.5, 1.0, 40.0, 10)
-    assert told.sender is not None
-    earlier = replace(told.sender.reductions, earlier_bytes=told.sender.reductions.before_bytes / 2)
-    assert not family(replace(told, sender=replace(told.sender, reductions=earlier))).losses
+    stated = grows(0.5, 1.0, 40.0, 10)
+    assert stated.sender is not None
+    earlier = replace(stated.sender.reductions, earlier_bytes=stated.sender.reductions.before_bytes / 2)
+    assert not family(replace(stated, sender=replace(stated.sender, reductions=earlier))).losses
 
 
 def test_others_lend_to_who_says_little_and_not_to_who_says_much() -> None:
@@ -313,7 +313,7 @@ def test_visits_to_the_least_window_are_bbr_s() -> None:
         ("6 newreno of the RFCs", 5),
     ],
 )
-def test_what_the_engine_makes_is_told(case: str, least: int, tmp_path: Path) -> None:
+def test_the_controllers_of_the_engine_are_identified(case: str, least: int, tmp_path: Path) -> None:
     taken = judge(CASES[case], tmp_path).controllers
     right = [each for each in taken if each.name == each.truth]
     wrong = [each for each in taken if each.name not in (each.truth, UNKNOWN)]

@@ -212,8 +212,8 @@ def test_instants_are_read_in_every_form(
 
 
 def test_compressed_files_are_read(tmp_path: Path) -> None:
-    plain = read_counters(written(tmp_path, table(TRUE)), RATE).estimates
-    assert read_counters(written(tmp_path, gzip.compress(table(TRUE).encode())), RATE).estimates == plain
+    uncompressed = read_counters(written(tmp_path, table(TRUE)), RATE).estimates
+    assert read_counters(written(tmp_path, gzip.compress(table(TRUE).encode())), RATE).estimates == uncompressed
 
 
 def test_counters_of_32_bits_wrap(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_counters_of_32_bits_wrap(tmp_path: Path) -> None:
     # Without the rate the load of ordinary intervals bounds it.
     unbounded = read_counters(written(tmp_path, text))
     assert unbounded.bits_per_second == pytest.approx(of.amounts * 8 / 30)
-    assert any("would look lower" in each for each in unbounded.remarks)
+    assert any("would look lower" in each for each in unbounded.notes)
     # At ten times the rate it may have wrapped unseen.
     fast = read_counters(written(tmp_path, text), 10 * RATE)
     assert "load" not in fast.estimates
@@ -249,13 +249,13 @@ def test_a_restart_is_no_traffic(name: str, tmp_path: Path) -> None:
     text = "\n".join([f"time,{name},sysUpTime", *(",".join(map(str, row)) for row in rows), ""])
     found = read_counters(written(tmp_path, text), RATE)
     assert found.restarts == 1
-    assert any(each.startswith("1 of 200 poll intervals are left out") for each in found.remarks)
-    kept = np.delete(of.amounts, at - 1)
-    assert found.bits_per_second == pytest.approx(kept * 8 / 30)
+    assert any(each.startswith("1 of 200 poll intervals are left out") for each in found.notes)
+    retained = np.delete(of.amounts, at - 1)
+    assert found.bits_per_second == pytest.approx(retained * 8 / 30)
     assert BEGIN + 30 * (at - 1) not in found.starts_s
 
 
-def test_a_restart_without_an_uptime_is_told_from_a_wrap() -> None:
+def test_a_restart_without_an_uptime_is_distinguished_from_a_wrap() -> None:
     ordinary = [(30.0 * at, 1000 * at) for at in range(20)]
     begun = counted([*ordinary, (600.0, 10), (630.0, 1010)], 32, None)
     assert (begun.wraps, int(begun.broken.sum())) == (0, 1)
@@ -309,7 +309,7 @@ def test_packets_of_all_kinds_are_added(tmp_path: Path) -> None:
     arriving = "time,in-octets\n" + "".join(f"{BEGIN + at},{900 * at}\n" for at in range(50))
     found = read_counters(written(tmp_path, arriving))
     assert found.estimates["load"].value == pytest.approx(7200)
-    assert any("of what arrives" in each for each in found.remarks)
+    assert any("of what arrives" in each for each in found.notes)
 
 
 def test_ports_are_not_mixed(tmp_path: Path) -> None:

@@ -172,8 +172,8 @@ def test_records_are_cut_to_the_busy_hour(tmp_path: Path) -> None:
     rows.append(f"{BEGIN},{BEGIN + 4 * 3600},10.0.0.9,10.0.0.2,9,80,TCP,AP,72000,72000000")
     path = tmp_path / "flows.csv"
     path.write_text("\n".join([*rows, ""]))
-    whole = read_records([path])
-    assert whole.count == 721
+    complete = read_records([path])
+    assert complete.count == 721
     short = tmp_path / "short.csv"
     short.write_text("\n".join([*rows[:-1], ""]))
     busy = read_records([short], window=BUSY_HOUR)

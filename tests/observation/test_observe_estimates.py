@@ -139,7 +139,7 @@ def test_the_clock_is_in_the_interval_of_a_rate(rate: float, tick: float) -> Non
     assert found.high / found.low < 1.03
 
 
-def test_a_step_of_the_clock_is_found_where_it_stands_still() -> None:
+def test_a_clock_step_is_found_where_the_clock_stops() -> None:
     """Stamps in microseconds of a clock that goes on by 4 ms at a time."""
     times, sizes = departures(5e7, 0.9, 20_000, 6)
     stamps = np.floor(times / 0.004) * 0.004 + 0.000123
@@ -159,26 +159,26 @@ def test_the_time_that_an_access_link_takes_is_no_tick_of_a_clock() -> None:
     draws = np.random.default_rng(12)
     starts = np.cumsum(draws.integers(30, 90, 400)) * 1e-3
     times = (starts[:, None] + 1e-3 * np.arange(8)).ravel()
-    said = reason(times, np.full(len(times), 1500.0), 1e-3)
-    assert "clock" not in said
-    assert "the smallest gap between packets is 1 ms" in said
-    assert "12.0 Mb/s" in said
+    statements = reason(times, np.full(len(times), 1500.0), 1e-3)
+    assert "clock" not in statements
+    assert "the smallest gap between packets is 1 ms" in statements
+    assert "12.0 Mb/s" in statements
 
 
-def test_several_access_links_at_once_are_no_clock_that_stands_still() -> None:
+def test_parallel_access_links_are_not_mistaken_for_a_stopped_clock() -> None:
     """Six senders, each behind a link of its own that takes 0.24 ms: some packets come together by chance."""
     draws = np.random.default_rng(13)
     starts = np.sort(draws.random(600) * 6.0)
     trains = starts[:, None] + 0.24e-3 * np.arange(8)
     trains[::5] = trains[1::5]
     times = np.sort(trains.ravel())
-    said = reason(times, np.full(len(times), 1500.0), 1e-9)
-    assert "have the timestamp of the packet before" in said
-    assert "clock" not in said
+    statements = reason(times, np.full(len(times), 1500.0), 1e-9)
+    assert "have the timestamp of the packet before" in statements
+    assert "clock" not in statements
 
 
 @pytest.mark.parametrize("tick", [1e-3, 1e-4])
-def test_a_coarse_clock_is_told_as_one(tick: float) -> None:
+def test_a_coarse_clock_is_reported(tick: float) -> None:
     draws = np.random.default_rng(14)
     times = np.cumsum(draws.exponential(2.7 * tick, 4000))
     assert "the clock of the capture" in reason(np.floor(times / tick) * tick, np.full(4000, 1500.0), tick)
@@ -192,15 +192,15 @@ def test_a_handful_of_gaps_is_no_rate() -> None:
 
 @given(st.floats(1e6, 1e9), st.floats(0.1, 1.2), st.integers(0, 100), st.sampled_from([0.0, 0.002, 0.02]))
 @settings(max_examples=examples(40), deadline=None)
-def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: int, held: float) -> None:
+def test_what_a_link_carried_at_least_is_true(rate: float, load: float, seed: int, carried: float) -> None:
     """Though a host holds packets up for up to so long, and hands them on together."""
     count = min(20_000, int(rate * 6 / 12_000))
     times, sizes = departures(rate, load, count, seed)
-    if held:
-        times = np.ceil(times / held) * held
+    if carried:
+        times = np.ceil(times / carried) * carried
     found = least_carried_rate(load_of(times, sizes), [], Place.BEHIND, 1500.0)
     assert found is None or found <= rate
-    if held < 0.001 and times[-1] > 4 and load >= 1:
+    if carried < 0.001 and times[-1] > 4 and load >= 1:
         assert found is not None
         assert found > 0.97 * rate
 
@@ -254,13 +254,13 @@ def test_drops_that_both_sides_of_a_queue_show_limit_a_flow_though_the_link_is_h
     assert limits([dataclasses.replace(both, front=None)], Place.BEHIND, 0.0, full_s) == [Limit.UNKNOWN]
 
 
-@pytest.mark.parametrize(("kept", "limit"), [(0.6, Limit.UNKNOWN), (1.0, Limit.ELSEWHERE)])
-def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(kept: float, limit: Limit) -> None:
+@pytest.mark.parametrize(("retained", "limit"), [(0.6, Limit.UNKNOWN), (1.0, Limit.ELSEWHERE)])
+def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(retained: float, limit: Limit) -> None:
     losses = np.arange(5.0, 55.0, 10.0)
     flight = np.full(3000, 60.0 * SEGMENT)
     for loss in losses:
         after = int(loss / 0.02) + 1
-        flight[after : after + 20] *= kept
+        flight[after : after + 20] *= retained
     # The flow never makes up for bytes not sent after a loss, as an application that writes at one rate would.
     sent = 30_000 * flight / (60.0 * SEGMENT)
     slow = stream(losses_s=losses, filled=10, windows=windows(60.0, flight_bytes=flight, bytes=sent))
@@ -406,8 +406,8 @@ def test_intervals_of_a_least_round_trip_cover_the_truth(emptied: float) -> None
     assert np.mean(covered) >= 0.85
 
 
-@pytest.mark.parametrize(("load", "told"), [("now and then", True), ("always", False), ("elsewhere", False)])
-def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, told: bool) -> None:
+@pytest.mark.parametrize(("load", "expected"), [("now and then", True), ("always", False), ("elsewhere", False)])
+def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, expected: bool) -> None:
     """A 12 Mb/s link, one packet in each millisecond; a tenth of the time the round trip is at its least."""
     milliseconds = np.arange(60_000)
     least = milliseconds % 1000 < 100
@@ -430,7 +430,7 @@ def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, tol
         gathered=False,
     )
     [flow] = interpret(seen, 12e6).long_flows
-    assert isinstance(flow.base_round_trip, Estimate) is told
+    assert isinstance(flow.base_round_trip, Estimate) is expected
     # A capture before the queue does not show whether it is empty.
     [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE), 12e6).long_flows
     assert isinstance(flow.base_round_trip, Unknown)

@@ -12,7 +12,7 @@ import pytest
 
 from forebay.observation.capture_flows import Observed
 from forebay.observation.capture_link import Seen, Transfers
-from forebay.observation.capture_remarks import capture_remarks
+from forebay.observation.capture_notes import capture_notes
 from forebay.observation.capture_sides import Packets
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.clock_offset import clock_offset_ns
@@ -83,8 +83,8 @@ def test_what_is_on_its_way_between_two_captures_does_not_wait(clock: int, tmp_p
     assert isinstance(limit, Estimate)
     packets = limit.value if limit.unit == "packets" else limit.value / PACKET
     assert packets == pytest.approx(BUFFER, abs=1.01)
-    [said] = [each for each in capture_remarks(captured) if "between the two captures" in each]
-    assert f"less than {(WAY + SENDING + clock) * 1e-6:.3g} ms" in said
+    [statements] = [each for each in capture_notes(captured) if "between the two captures" in each]
+    assert f"less than {(WAY + SENDING + clock) * 1e-6:.3g} ms" in statements
 
 
 def test_packets_that_were_stamped_late_make_no_managed_queue(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_gathered_segments_are_no_queue_s_packets(tmp_path: Path) -> None:
     limit = interpret(seen_of(captured)).queue.limit
     assert isinstance(limit, Unknown)
     assert "offload merged" in limit.because
-    assert any("packets of up to 15 kB have" in each for each in capture_remarks(captured))
+    assert any("packets of up to 15 kB have" in each for each in capture_notes(captured))
     assert all(each.front is None for each in seen_of(captured).streams)
     # The load of the link comes from the side with whole packets.
     assert seen_of(captured).load.packets.sum() == len(cut)
@@ -255,12 +255,12 @@ def test_processors_that_stamp_at_once_are_no_clock_that_steps(tmp_path: Path) -
             file.write(struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 96, 101))
             for time, headers, length in packets:
                 file.write(struct.pack("<IIII", time // 10**9, time % 10**9, len(headers), length) + headers)
-        return [each for each in capture_remarks(read_captures([path])) if "clock" in each]
+        return [each for each in capture_notes(read_captures([path])) if "clock" in each]
 
     assert remarks(900) == []
     assert remarks(80_000) == []
-    [said] = remarks(150_000_000)
-    assert said.startswith("the clock went back once, by 0.15 s")
+    [statements] = remarks(150_000_000)
+    assert statements.startswith("the clock went back once, by 0.15 s")
 
 
 @pytest.mark.parametrize(("of_data", "found"), [(0.0412, 0.0400), (0.0450, 0.0403)])

@@ -62,8 +62,8 @@ def resampled(value: Any, samples: int) -> Any:
     if isinstance(value, Estimate):
         return dataclasses.replace(value, samples=samples, independent=float(samples))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told = {each.name: resampled(getattr(value, each.name), samples) for each in dataclasses.fields(value)}
-        return dataclasses.replace(value, **told)
+        values = {each.name: resampled(getattr(value, each.name), samples) for each in dataclasses.fields(value)}
+        return dataclasses.replace(value, **values)
     return tuple(resampled(each, samples) for each in value) if isinstance(value, tuple) else value
 
 

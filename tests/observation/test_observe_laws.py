@@ -165,8 +165,8 @@ def covered(law: Distribution, count: int, times: int, weighted: bool = False) -
         weights = None
         if weighted:
             # Large ones are kept more often, and stand for fewer.
-            kept = random.random(count) < np.where(values > law.quantile(0.7), 0.9, 0.4)
-            values = values[kept]
+            retained = random.random(count) < np.where(values > law.quantile(0.7), 0.9, 0.4)
+            values = values[retained]
             weights = 1 / np.where(values > law.quantile(0.7), 0.9, 0.4)
         for found in Sample.of(values, weights).quantiles("byte", ""):
             hits.setdefault(found.probability, []).append(
@@ -193,8 +193,8 @@ def test_weights_are_heard() -> None:
 
 
 def test_few_values_claim_no_rare_quantiles() -> None:
-    told = [each.probability for each in Sample.of(np.arange(1.0, 13.0)).quantiles("s", "")]
-    assert told == [0.5]
+    probabilities = [each.probability for each in Sample.of(np.arange(1.0, 13.0)).quantiles("s", "")]
+    assert probabilities == [0.5]
     assert Sample.of([1.0, 2.0]).quantiles("s", "") == ()
 
 
@@ -227,10 +227,10 @@ def test_few_points_keep_every_quantile(name: str) -> None:
     assert found.error <= TOLERANCE + 1e-9
     shares = np.linspace(0.01, 0.99, 197)
     shares = shares[np.minimum(shares, 1 - shares) * sample.count >= 5]
-    wanted = sample.quantile(shares)
+    required = sample.quantile(shares)
     # If the distribution has atoms, the jump between two of them may lie slightly beside its true place.
     near = np.minimum.reduce(
-        [np.abs(found.distribution.quantile(shares + by) / wanted - 1) for by in (-0.004, 0, 0.004)]
+        [np.abs(found.distribution.quantile(shares + by) / required - 1) for by in (-0.004, 0, 0.004)]
     )
     assert np.max(near) <= TOLERANCE + 0.01
     assert found.distribution.average == pytest.approx(sample.mean, rel=0.06)
@@ -262,12 +262,12 @@ def test_fits_find_the_parameters() -> None:
     assert weibull is not None
     assert (weibull.shape, weibull.scale) == pytest.approx((0.6, 3.0), rel=0.03)
     known = stats.weibull_min.fit(Weibull(0.6, 3.0).quantile((np.arange(500) + 0.5) / 500), floc=0)
-    again = fitting.fit_weibull(Weibull(0.6, 3.0).quantile((np.arange(500) + 0.5) / 500))
-    assert again is not None
-    assert (again.shape, again.scale) == pytest.approx((known[0], known[2]), rel=1e-3)
+    repeated = fitting.fit_weibull(Weibull(0.6, 3.0).quantile((np.arange(500) + 0.5) / 500))
+    assert repeated is not None
+    assert (repeated.shape, repeated.scale) == pytest.approx((known[0], known[2]), rel=1e-3)
 
 
-def test_anderson_and_darling_say_what_scipy_says() -> None:
+def test_the_anderson_darling_statistic_equals_scipys() -> None:
     sample = np.sort(np.random.default_rng(2).exponential(3.0, 200))
     law = fitting.fit_exponential(sample)
     assert law is not None

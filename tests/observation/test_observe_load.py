@@ -51,7 +51,7 @@ def test_the_rate_of_bursts_is_covered_too() -> None:
     assert inside(hits), np.mean(hits)
 
 
-def test_random_is_told_from_bursty_and_smooth() -> None:
+def test_random_arrivals_are_distinguished_from_bursty_and_smooth_ones() -> None:
     random = np.random.default_rng(3)
     kinds = [arrivals(random.uniform(0, 30, 900), 0.0, 30.0, "").kind for _ in range(100)]
     assert kinds.count("poisson") >= 90
@@ -183,7 +183,7 @@ def test_a_steady_load_is_the_same_at_every_scale(bin_s: float) -> None:
     assert load.mean.value == pytest.approx(8e6)
 
 
-def test_what_the_input_cannot_show_is_said() -> None:
+def test_unidentifiable_quantities_are_listed() -> None:
     coarse = load_of(np.full(30, 1e6), 1.0, rate=RATE, source="")
     assert [scale.scale_s for scale in coarse.scales] == [1.0]
     assert [why.partition(":")[0] for why in coarse.left_out] == ["1 ms, 100 ms", "5 min"]
@@ -204,8 +204,8 @@ def test_what_the_input_cannot_show_is_said() -> None:
 def test_any_load_is_described(bins: list[float], bin_s: float) -> None:
     load = load_of(bins, bin_s, rate=RATE, source="")
     assert load.mean.value == pytest.approx(float(np.mean(bins)) * 8 / bin_s)
-    told = sum(len(why.partition(":")[0].split(", ")) for why in load.left_out)
-    assert len(load.scales) + told == 4
+    text = sum(len(why.partition(":")[0].split(", ")) for why in load.left_out)
+    assert len(load.scales) + text == 4
 
 
 def test_the_rates_error_is_part_of_the_utilizations() -> None:

@@ -52,8 +52,8 @@ def test_the_limit_of_a_call_counts_what_it_takes_itself(capture: Path, monkeypa
 
 
 def test_a_limit_within_another_is_the_lower_one() -> None:
-    said = r"port: reading it took more than 1 B of memory after 7 B of it"
-    with limited_memory(1, held=0), limited_memory(10**12), pytest.raises(InputError, match=said):
+    text = r"port: reading it took more than 1 B of memory after 7 B of it"
+    with limited_memory(1, held=0), limited_memory(10**12), pytest.raises(InputError, match=text):
         check_memory("port", 7)
     check_memory("port", 7)
 

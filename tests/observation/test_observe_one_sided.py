@@ -47,7 +47,7 @@ def test_a_capture_before_the_queue_says_no_rate_and_recommend_names_the_key(bef
         assert "at least 1" in refused.err
 
 
-def test_assumed_bounds_are_said_first_and_without_confidence(before: Path, tmp_path: Path) -> None:
+def test_assumed_bounds_are_printed_first_and_without_confidence(before: Path, tmp_path: Path) -> None:
     out = tmp_path / "link.toml"
     assert forebay("observe", before, "--out", out).code == 0
     rest = ["--set", "run.measure=2s", "--set", "run.warmup=1s", "--within", "20s", "--fresh", "--no-picture"]
@@ -59,9 +59,9 @@ def test_assumed_bounds_are_said_first_and_without_confidence(before: Path, tmp_
     assert done.out.startswith("Assumed: link.rate = 1")
     assert "lower bound" in " ".join(done.out.split())[:200]
     assert "confidence)" not in done.out.replace("(no confidence", "")
-    told = json.loads(forebay("recommend", out, "--assume-lower-bounds", "--json", *rest).out)
-    assert told["confidence"] is None
-    assert {goal["confidence"] for goal in told["goals"].values()} == {None}
+    data = json.loads(forebay("recommend", out, "--assume-lower-bounds", "--json", *rest).out)
+    assert data["confidence"] is None
+    assert {goal["confidence"] for goal in data["goals"].values()} == {None}
     given = forebay("recommend", out, "--assume-lower-bounds", "--set", "link.rate=20Mbps", *rest)
     assert "link.rate =" not in given.out.partition("\n")[0]
 
@@ -88,15 +88,15 @@ def test_a_given_rate_below_what_was_carried_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_capture_with_holes_is_refused(before: Path, tmp_path: Path) -> None:
-    data, at, kept = before.read_bytes(), 24, []
+    data, at, retained = before.read_bytes(), 24, []
     draws = np.random.default_rng(3)
     while at < len(data):
         length = 16 + int.from_bytes(data[at + 8 : at + 12], "little")
         if draws.random() > 0.1:
-            kept.append(data[at : at + length])
+            retained.append(data[at : at + length])
         at += length
     path = tmp_path / "holes.pcap"
-    path.write_bytes(data[:24] + b"".join(kept))
+    path.write_bytes(data[:24] + b"".join(retained))
     with pytest.raises(InputError, match=r"holes.pcap: found a capture with holes: receivers acknowledge \d+.\d%"):
         observe([path])
 
@@ -131,7 +131,7 @@ def test_a_constant_rate_is_not_the_link_s(tmp_path: Path) -> None:
     assert rate.at_least in ("7.99Mbps", "7.98Mbps")
 
 
-def test_time_without_packets_costs_nothing_and_is_said(tmp_path: Path) -> None:
+def test_time_without_packets_costs_nothing_and_is_reported(tmp_path: Path) -> None:
     year = 365 * 86_400.0
     path = pcap(tmp_path / "years.pcap", ((year * (number // 10) + 0.1 * number, 300) for number in range(200)))
     program = (
@@ -140,8 +140,8 @@ def test_time_without_packets_costs_nothing_and_is_said(tmp_path: Path) -> None:
         "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
-    said, kilobytes = done.stdout.splitlines()
-    assert "the capture has a gap of" in said
+    text, kilobytes = done.stdout.splitlines()
+    assert "the capture has a gap of" in text
     assert int(kilobytes) < 400_000
 
 
@@ -165,9 +165,9 @@ def test_stamps_of_a_host_are_whole_microseconds_in_order(tmp_path: Path) -> Non
     seen("2 cubic, 20 Mb/s", "sender", folder)
     data, at, times = (folder / "host.pcap").read_bytes(), 24, []
     while at < len(data):
-        seconds, rest, kept, _ = struct.unpack_from("<IIII", data, at)
+        seconds, rest, retained, _ = struct.unpack_from("<IIII", data, at)
         times.append(seconds * 1_000_000 + rest)
-        at += 16 + kept
+        at += 16 + retained
     assert times == sorted(times)
     assert len(times) > 1000
     restamped(folder / "packets.pcapng", folder / "whole.pcap", handed_over_ns=0)

@@ -78,12 +78,12 @@ def test_names_of_snmp_exporter_have_their_speed(tmp_path: Path) -> None:
 
 def test_one_print_of_a_shaper_tells_its_rate_queue_and_limit(tmp_path: Path) -> None:
     once = qdiscs().split("\n")[1]
-    told = json.loads(forebay("observe", written(tmp_path, once), "--json").out)
-    assert told["link"]["rate"]["value"] == RATE
-    assert (told["link"]["buffer"]["value"], told["link"]["buffer"]["unit"]) == (50, "packets")
-    assert told["link"]["queue"]["kind"] == "droptail"
-    assert told["load"] is None
-    assert any("since the counters began 12 of" in each for each in told["remarks"])
+    data = json.loads(forebay("observe", written(tmp_path, once), "--json").out)
+    assert data["link"]["rate"]["value"] == RATE
+    assert (data["link"]["buffer"]["value"], data["link"]["buffer"]["unit"]) == (50, "packets")
+    assert data["link"]["queue"]["kind"] == "droptail"
+    assert data["load"] is None
+    assert any("since the counters began 12 of" in each for each in data["remarks"])
 
 
 def test_prints_without_dates_are_no_load(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_every_form_of_flows_tells_the_load_of_the_busier_direction(name: str, t
     assert found.estimates["packet_size"].value == pytest.approx(100_000 / 75)
     assert found.estimates["tcp_share"].value == 1
     if name != "flow records in a table":
-        assert any("the described direction is from servers to clients" in each for each in found.remarks)
+        assert any("the described direction is from servers to clients" in each for each in found.notes)
         other = read_records([path], output=1)
         assert other.estimates["load"].value == pytest.approx(8_000, rel=0.05)
 
@@ -245,8 +245,8 @@ def test_a_query_of_rates_is_read_and_its_unit_is_assumed(tmp_path: Path) -> Non
     assert found.bits_per_second == pytest.approx(RATES)
     out = tmp_path / "link.toml"
     assert forebay("observe", path, "--rate", "10Mbps", "--out", out).code == 0
-    [said] = [each for each in tomllib.loads(out.read_text())["assumed"] if "bytes a second" in each]
-    assert "neither a name nor a unit" in said
+    [text] = [each for each in tomllib.loads(out.read_text())["assumed"] if "bytes a second" in each]
+    assert "neither a name nor a unit" in text
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_table_of_cacti_is_read_as_it_writes_it_today(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (cacti_of_today("degrees"), "found the vertical label `degrees`, which is no unit of a load; allowed: the CSV"),
         (
@@ -284,8 +284,8 @@ def test_a_table_of_cacti_is_read_as_it_writes_it_today(tmp_path: Path) -> None:
         ('"Title","a"\n"Step","300"\n', "found no line that begins with Date; allowed: the CSV"),
     ],
 )
-def test_a_graph_of_cacti_that_is_no_load_is_refused_in_words(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=re.escape(said)):
+def test_a_graph_of_cacti_that_is_no_load_is_refused_in_words(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
         read_counters(written(tmp_path, text))
 
 

@@ -239,7 +239,7 @@ def test_times_are_read_in_every_form(text: str, seconds: float, tmp_path: Path)
 
 
 @pytest.mark.parametrize("interval", [10, 100])
-def test_sampled_traffic_is_scaled_and_small_flows_are_not_told(interval: int, tmp_path: Path) -> None:
+def test_sampled_traffic_is_scaled_and_small_flows_are_omitted(interval: int, tmp_path: Path) -> None:
     flows = made.flows(11, SECONDS, 0.5, 300, cluster=1, packet=6000)
     seen = made.sampled(flows, interval, seed=4)
     exported = made.exported(seen, 60.0, 120.0)
@@ -255,10 +255,10 @@ def test_sampled_traffic_is_scaled_and_small_flows_are_not_told(interval: int, t
 
 
 def test_sampling_is_read_where_exporters_say_it(tmp_path: Path) -> None:
-    plain = read_records([written(tmp_path, b"".join(made.ipfix(FEW)))])
+    bare_text = read_records([written(tmp_path, b"".join(made.ipfix(FEW)))])
     options = read_records([written(tmp_path, b"".join([made.sampler(64), *made.ipfix(FEW)]))])
     assert options.sampling == 64
-    assert options.estimates["load"].value == pytest.approx(64 * plain.estimates["load"].value)
+    assert options.estimates["load"].value == pytest.approx(64 * bare_text.estimates["load"].value)
     fifth = read_records([written(tmp_path, b"".join(made.v5(FEW, sampling=0x4000 | 32)))])
     assert fifth.sampling == 32
     objects = [{**each, "SAMPLING_INTERVAL": 16} for each in made.named(FEW, "v9")]
@@ -283,7 +283,7 @@ def test_times_that_cannot_be_are_left_out(tmp_path: Path) -> None:
     found = read_records([written(tmp_path, b"".join(packets))])
     assert found.count == len(FEW)
     assert found.last_s == pytest.approx(max(each.end for each in FEW), abs=0.002)
-    assert any(each.startswith("3 exported records have impossible times") for each in found.remarks)
+    assert any(each.startswith("3 exported records have impossible times") for each in found.notes)
     # A record of centuries takes no more room than others.
     wide = read_records([written(tmp_path, f"start,end,bytes\n1,1e10,7\n{BEGIN},{BEGIN + 1},5\n")])
     assert wide.load.values.size < 2**20
@@ -297,17 +297,17 @@ def test_templates_come_first(tmp_path: Path) -> None:
     size = int.from_bytes(rest[2:4], "big")
     found = read_records([written(tmp_path, head + rest[size:] + b"".join(packets[1:]))])
     assert found.count == len(FEW) - 20
-    assert any("came before their template" in each for each in found.remarks)
+    assert any("came before their template" in each for each in found.notes)
 
 
 def test_a_link_is_chosen_by_its_interface(tmp_path: Path) -> None:
     two = [Record(**{**vars(each), "output": 3 + at % 2}) for at, each in enumerate(FEW)]
     path = written(tmp_path, made.nfdump_old(two))
     both = read_records([path])
-    assert any(each.startswith("records of 2 output interfaces are counted together: ") for each in both.remarks)
+    assert any(each.startswith("records of 2 output interfaces are counted together: ") for each in both.notes)
     one = read_records([path], output=3)
     assert one.count == (len(FEW) + 1) // 2
-    assert not any("output interfaces" in each for each in one.remarks)
+    assert not any("output interfaces" in each for each in one.notes)
     with pytest.raises(InputError, match=f"found {len(FEW)} records, none of interface 9"):
         read_records([path], output=9)
 
@@ -339,19 +339,19 @@ def test_many_rows_on_the_disk_say_what_few_in_memory_say(
     flows: list[made.Flow], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, made.nfdump_old(made.exported(flows, 60.0, 15.0)))
-    whole = read_records([path])
+    complete = read_records([path])
     monkeypatch.setattr(store, "HELD", 1000)
     monkeypatch.setattr(record_table, "read_blocks", lambda file, _: pieces(file, 50_000))
     parts = read_records([path])
-    assert parts.count == whole.count
-    assert parts.timeouts == whole.timeouts
-    assert parts.load.values == pytest.approx(whole.load.values, abs=1e-3)
-    assert parts.sizes.tolist() == whole.sizes.tolist()
-    assert parts.arrivals_s.tolist() == whole.arrivals_s.tolist()
+    assert parts.count == complete.count
+    assert parts.timeouts == complete.timeouts
+    assert parts.load.values == pytest.approx(complete.load.values, abs=1e-3)
+    assert parts.sizes.tolist() == complete.sizes.tolist()
+    assert parts.arrivals_s.tolist() == complete.arrivals_s.tolist()
     assert {name: each.value for name, each in parts.estimates.items()} == pytest.approx(
-        {name: each.value for name, each in whole.estimates.items()}
+        {name: each.value for name, each in complete.estimates.items()}
     )
-    assert parts.flows.collect().height == whole.flows.collect().height
+    assert parts.flows.collect().height == complete.flows.collect().height
 
 
 def pieces(file: object, size: int) -> object:
@@ -366,9 +366,9 @@ def test_where_blocks_end_does_not_matter(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, made.FORMATS[name](FEW))
-    whole = read_records([path]).estimates
+    complete = read_records([path]).estimates
     monkeypatch.setattr(record_table, "read_blocks", lambda file, _: first_whole(file, size))
-    assert read_records([path]).estimates == whole
+    assert read_records([path]).estimates == complete
 
 
 def first_whole(file: object, size: int) -> object:

@@ -103,7 +103,7 @@ def test_every_number_has_its_interval_and_its_source(finding: Finding) -> None:
     assert "cubic 93 %, newreno 5 %, bbr 2 %" in text
 
 
-def test_what_is_unknown_is_left_out_and_said(finding: Finding) -> None:
+def test_unknown_quantities_are_omitted_and_listed(finding: Finding) -> None:
     text = scenario_text(finding)
     tables = tomllib.loads(text)
     _, short, paced, _ = tables["flows"]
@@ -163,8 +163,8 @@ def test_a_controller_that_evidence_does_not_single_out_is_assumed(
 ) -> None:
     [long, *_] = finding.groups
     long = dataclasses.replace(long, controller={"cubic": likely, "newreno": 1.0 - likely})
-    told = tomllib.loads(scenario_text(dataclasses.replace(finding, groups=(long,)))).get("assumed", [])
-    assert any("congestion control" in each for each in told) is not named
+    tables = tomllib.loads(scenario_text(dataclasses.replace(finding, groups=(long,)))).get("assumed", [])
+    assert any("congestion control" in each for each in tables) is not named
 
 
 def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding) -> None:
@@ -339,14 +339,14 @@ def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
 @settings(max_examples=examples(40))
 def test_any_finding_becomes_json(finding: Finding) -> None:
     text = json.dumps(finding_json(finding), allow_nan=False)
-    told = json.loads(text)
-    assert len(told["groups"]) == len(finding.groups)
-    assert len(told["unidentified"]) == len(finding.unidentified)
+    data = json.loads(text)
+    assert len(data["groups"]) == len(finding.groups)
+    assert len(data["unidentified"]) == len(finding.unidentified)
 
 
 def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Finding) -> None:
-    told = finding_json(finding)
-    assert told["link"]["rate"] == {
+    data = finding_json(finding)
+    assert data["link"]["rate"] == {
         "value": 98.7e6,
         "low": 98.4e6,
         "high": 99.0e6,
@@ -355,16 +355,16 @@ def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Fi
         "samples": 41_233,
         "independent": 41_233,
     }
-    assert told["link"]["buffer"]["unknown"] == "the buffer's size"
-    short = told["groups"][1]["workload"]
+    assert data["link"]["buffer"]["unknown"] == "the buffer's size"
+    short = data["groups"][1]["workload"]
     assert short["kind"] == "open_loop"
     assert set(short["gap"]) == {"exponential"}
-    assert told["regime"]["name"] == finding.regime.name
-    whats = [each["what"] for each in told["distributions"]]
+    assert data["regime"]["name"] == finding.regime.name
+    whats = [each["what"] for each in data["distributions"]]
     assert whats == ["size of short transfers", "round trip without queueing"]
-    shares = [share for _, share in told["distributions"][0]["data"]["points"]]
+    shares = [share for _, share in data["distributions"][0]["data"]["points"]]
     assert shares == sorted(shares)
-    assert len(told["flows"]) == 8
+    assert len(data["flows"]) == 8
 
 
 # Addresses -------------------------------------------------------------------------------------------------------
@@ -372,8 +372,8 @@ def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Fi
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_address_arrives(finding: Finding, address: str) -> None:
-    told = saying(finding, f"dump of {address}, port 80")
-    for text in (scenario_text(told), json.dumps(finding_json(told))):
+    changed = saying(finding, f"dump of {address}, port 80")
+    for text in (scenario_text(changed), json.dumps(finding_json(changed))):
         assert address not in text
         assert "(address)" in text
         assert ADDRESS.search(text) is None

@@ -84,14 +84,14 @@ def test_captures_without_an_order_tell_no_rate_and_no_buffer(clock: int, swappe
 def test_an_answer_takes_longer_at_the_earlier_place_though_more_packets_are_missing_there(tmp_path: Path) -> None:
     """A capture that misses packets before the queue does not turn the order round."""
     before, behind = places(tmp_path, 0, answered=True)
-    data, at, kept, number = before.read_bytes(), 24, [], 0
+    data, at, retained, number = before.read_bytes(), 24, [], 0
     while at < len(data):
         length = 16 + int.from_bytes(data[at + 8 : at + 12], "little")
         # Two in a thousand.
         if number % 500 != 250:
-            kept.append(data[at : at + length])
+            retained.append(data[at : at + length])
         at, number = at + length, number + 1
-    before.write_bytes(data[:24] + b"".join(kept))
+    before.write_bytes(data[:24] + b"".join(retained))
     found = interpret(seen_of(read_captures([before, behind])))
     assert isinstance(found.rate, Estimate)
     assert found.rate.value == pytest.approx(12e6, rel=0.02)
@@ -111,6 +111,6 @@ def test_a_flow_that_loses_packets_of_unknown_cause_is_a_long_flow_of_doubtful_l
     found = finding_of(seen, observed)
     [group] = found.groups
     assert isinstance(group.workload, Persistent)
-    [said] = found.assumed
-    assert "always has data to send, but its limit is unknown" in said
-    assert tomllib.loads(scenario_text(found))["assumed"][0] == said
+    [statements] = found.assumed
+    assert "always has data to send, but its limit is unknown" in statements
+    assert tomllib.loads(scenario_text(found))["assumed"][0] == statements

@@ -83,10 +83,10 @@ def test_old_versions_say_less() -> None:
     assert found.ignored == {}
 
 
-def dump(when: str, acked: float, busy: float, again: float = 0, *, limited: str = "", port: int = 51000) -> str:
+def dump(when: str, acked: float, busy: float, repeated: float = 0, *, limited: str = "", port: int = 51000) -> str:
     return (
         f"{when}{HEADER}ESTAB 0 0 192.0.2.1:443 198.51.100.7:{port}\n\t cubic wscale:7,7 rto:236 rtt:35/1 mss:1448 cwnd:9 "
-        f"bytes_sent:{acked + again:.0f} bytes_retrans:{again:.0f} bytes_acked:{acked:.0f} data_segs_out:{acked / 1448:.0f} "
+        f"bytes_sent:{acked + repeated:.0f} bytes_retrans:{repeated:.0f} bytes_acked:{acked:.0f} data_segs_out:{acked / 1448:.0f} "
         f"busy:{busy * 1000:.0f}ms {limited} minrtt:30\n"
     )  # fmt: skip
 
@@ -180,7 +180,7 @@ def test_other_columns(begin: str) -> None:
     assert sockets.read_sockets(joined).sockets == found.sockets
 
 
-def test_addresses_are_not_kept() -> None:
+def test_addresses_are_not_stored() -> None:
     assert not re.search(r"\d+\.\d+\.\d+\.\d+|[0-9a-f]*::", repr(sockets.read_sockets(NEW + "10.0.0.1 10.0.0.2:7 x\n")))
 
 

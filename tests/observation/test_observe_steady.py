@@ -14,7 +14,7 @@ from forebay import _core
 from forebay.measurement.traces import write_traces
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.finding import AppLimited, ConstantRate, Finding, Persistent
-from forebay.observation.limits import Limit, beside_others
+from forebay.observation.limits import Limit, limits_on_shared_link
 from forebay.observation.observing import observe
 from forebay.observation.schedules import find_schedule
 from forebay.observation.writing import scenario_text
@@ -67,7 +67,7 @@ SPANS = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", SPANS)
-def test_applications_of_one_rate_beside_long_flows_are_told_apart(name: str, place: str, tmp_path: Path) -> None:
+def test_constant_rate_applications_are_distinguished_from_long_flows(name: str, place: str, tmp_path: Path) -> None:
     span, long, of_applications = SPANS[name]
     found = seen(span, place, tmp_path)
     assert rates(found, AppLimited) == pytest.approx(of_applications, rel=0.05)
@@ -77,7 +77,7 @@ def test_applications_of_one_rate_beside_long_flows_are_told_apart(name: str, pl
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_an_application_faster_than_some_long_flows_is_told_apart(place: str, tmp_path: Path) -> None:
+def test_an_application_faster_than_some_long_flows_is_distinguished(place: str, tmp_path: Path) -> None:
     """It loses as they do, and is neither the fastest nor far below it."""
     flows = [_flows("newreno", 4, "60ms"), {**writes("10Mbps"), "rtt": "10ms"}]
     found = seen(Span("60Mbps", "0.5BDP", flows, 12), place, tmp_path)
@@ -111,11 +111,11 @@ def test_a_doubtful_limit_is_assumed_and_takes_the_confidence_from_an_answer(tmp
     flows = [{**flow, "processing": "0s"} for flow in (_flows("newreno", 1, "40ms"), writes("4.2Mbps"))]
     file = captured(Span("10Mbps", "0.5BDP", flows, 20), "behind", tmp_path)
     found = observe([file])
-    [said] = found.assumed
-    assert "its rate was constant in" in said
-    assert "its application may limit it" in said
+    [statements] = found.assumed
+    assert "its rate was constant in" in statements
+    assert "its application may limit it" in statements
     text = scenario_text(found)
-    assert tomllib.loads(text)["assumed"][0] == said
+    assert tomllib.loads(text)["assumed"][0] == statements
     out = tmp_path / "link.toml"
     out.write_text(text, encoding="utf-8")
     short = ["--set", "run.measure=2s", "--set", "run.warmup=1s", "--fresh", "--no-picture", "--quick"]
@@ -144,18 +144,18 @@ def sent(rates_bps: np.ndarray, width: float = 0.02) -> Any:
     )
 
 
-def test_who_makes_up_for_a_pause_keeps_to_a_schedule() -> None:
+def test_a_sender_that_catches_up_after_a_pause_follows_a_schedule() -> None:
     """Both send nothing for 0.2 s again and again; one sends faster afterwards, the other grows from half its rate."""
     time = np.arange(2000) % 200
     made_up = np.where(time < 10, 0.0, np.where(time < 20, 8e6, 4e6))
     never = np.where(time < 10, 0.0, 2e6 + 2e6 * time / 200) + 1e6 * (np.arange(2000) // 200 % 3)
-    kept, lost = (find_schedule(sent(rates), 2) for rates in (made_up, never))
-    assert kept is not None
+    retained, lost = (find_schedule(sent(rates), 2) for rates in (made_up, never))
+    assert retained is not None
     assert lost is not None
-    assert kept.is_kept
-    assert kept.rate_bps == pytest.approx(4e6, rel=0.01)
-    assert not lost.may_be_kept
-    limits, doubted = beside_others([sent(made_up), sent(2 * never)], [Limit.LINK, Limit.LINK])
+    assert retained.is_followed
+    assert retained.rate_bps == pytest.approx(4e6, rel=0.01)
+    assert not lost.may_be_followed
+    limits, doubted = limits_on_shared_link([sent(made_up), sent(2 * never)], [Limit.LINK, Limit.LINK])
     assert limits == [Limit.ELSEWHERE, Limit.LINK]
     assert doubted == {}
 
@@ -163,13 +163,13 @@ def test_who_makes_up_for_a_pause_keeps_to_a_schedule() -> None:
 def test_equal_rates_of_a_full_link_are_doubted_and_not_applications() -> None:
     """A fair scheduler makes them as well."""
     one = sent(np.full(2000, 4e6))
-    limits, doubted = beside_others([one, one], [Limit.LINK, Limit.LINK])
+    limits, doubted = limits_on_shared_link([one, one], [Limit.LINK, Limit.LINK])
     assert limits == [Limit.LINK] * 2
     assert doubted == pytest.approx({0: 1.0, 1: 1.0})
 
 
 def test_a_stream_alone_or_short_has_no_schedule() -> None:
     one = sent(np.full(2000, 4e6))
-    assert beside_others([one], [Limit.LINK]) == ([Limit.LINK], {})
+    assert limits_on_shared_link([one], [Limit.LINK]) == ([Limit.LINK], {})
     assert find_schedule(sent(np.full(40, 4e6)), 2) is None
     assert find_schedule(stream(windows=None), 2) is None

@@ -45,10 +45,10 @@ def test_a_real_figure(real: tuple[Path, dict[str, object]]) -> None:
     assert 0 < found["half_width"] < found["ours"]
     assert (out / "auge" / "fig4.svg").stat().st_size > 10_000
     before = finished(out)
-    again = forebay("reproduce", "auge/fig4", "--quick", "--out", out)
-    assert again.code == 0, again.err
-    assert "core" in again.err  # what it costs, said beforehand
-    assert "1 reproduced" in again.out
+    repeated = forebay("reproduce", "auge/fig4", "--quick", "--out", out)
+    assert repeated.code == 0, repeated.err
+    assert "core" in repeated.err  # what it costs, said beforehand
+    assert "1 reproduced" in repeated.out
     assert finished(out) == before
 
 
@@ -85,8 +85,8 @@ def test_a_folder_keeps_its_figures(real: tuple[Path, dict[str, object]], tmp_pa
     assert [figure["figure"] for figure in json.loads(answer.out)["figures"]] == ["fig4"], "what was asked for"
     assert ids() == ["auge/fig4", "avrachenkov/fig4"]
     after = json.loads((out / "gallery.json").read_text(encoding="utf-8"))
-    (kept,) = (figure for figure in after["figures"] if figure["paper"] == "auge")
-    assert {**kept, "picture": ""} == {**before[0], "picture": ""}, "verdicts and all"
+    (retained,) = (figure for figure in after["figures"] if figure["paper"] == "auge")
+    assert {**retained, "picture": ""} == {**before[0], "picture": ""}, "verdicts and all"
     assert [figure["quick"] for figure in after["figures"]] == [True, False]
     assert "(coarse)" in (out / "gallery.html").read_text(encoding="utf-8")
     assert forebay("reproduce", "avrachenkov/fig1", "--out", out).code == 0
@@ -177,12 +177,12 @@ def test_the_page_in_a_browser(real: tuple[Path, dict[str, object]], tmp_path: P
 
 
 def test_reproduce_from_python(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     found = reproduce(
-        "avrachenkov/fig6", out=tmp_path, quick=True, progress=lambda _done, _all, name: told.append(name)
+        "avrachenkov/fig6", out=tmp_path, quick=True, progress=lambda _done, _all, name: messages.append(name)
     )
     assert found.counts() == {"reproduced": 2, "not_reproduced": 2, "not_checkable": 0}
-    assert told == ["avrachenkov/fig6"] * len(told)
+    assert messages == ["avrachenkov/fig6"] * len(messages)
     assert (tmp_path / "avrachenkov" / "fig6.png").is_file()
 
 
@@ -220,9 +220,9 @@ def test_pages_are_renewed_from_a_gallery(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_page_says_why_a_claim_is_not_reproduced() -> None:
-    said = {"quantity": "loss", "claimed": "≤ 1 %", "ours": 0.02, "half_width": 0.001, "unit": "%"}
-    agreed = {**said, "verdict": "reproduced", "why": "the text says so", "evidence": ["ns-2: 0.9 %"]}
-    contradicted = {**said, "verdict": "not_reproduced", "why": "bursts overflow", "evidence": ["ns-2: 2.1 %"]}
+    values = {"quantity": "loss", "claimed": "≤ 1 %", "ours": 0.02, "half_width": 0.001, "unit": "%"}
+    agreed = {**values, "verdict": "reproduced", "why": "the text says so", "evidence": ["ns-2: 0.9 %"]}
+    contradicted = {**values, "verdict": "not_reproduced", "why": "bursts overflow", "evidence": ["ns-2: 2.1 %"]}
     text = verdicts([{"figure": "fig1", "claims": [agreed, contradicted]}], quick=False)
     assert "The full version judges 2 claims: 1 reproduced, 1 not reproduced." in text
     assert text.rstrip().splitlines()[-1] == "- **fig1: loss.** Bursts overflow. Elsewhere: ns-2: 2.1 %."

@@ -54,12 +54,12 @@ def test_every_claim_has_a_source_a_number_and_a_tolerance(claim: Claim) -> None
 
 
 def test_a_source_needs_a_text_in_which_it_was_looked_up() -> None:
-    said = {"quantity": "a number", "why": "because", "measure": "1", "claimed": {"at_least": 1}, "source": "a paper"}
-    for wrong in (said, {**said, "seen": "its text", "recalled": True}, {**said, "recalled": "yes"}):
+    values = {"quantity": "a number", "why": "because", "measure": "1", "claimed": {"at_least": 1}, "source": "a paper"}
+    for wrong in (values, {**values, "seen": "its text", "recalled": True}, {**values, "recalled": "yes"}):
         with pytest.raises(InputError, match="recalled"):
             Claim.parse(wrong, "here")
-    assert Claim.parse({**said, "recalled": True}, "here").recalled
-    assert Claim.parse({**said, "seen": "its text"}, "here").seen == "its text"
+    assert Claim.parse({**values, "recalled": True}, "here").recalled
+    assert Claim.parse({**values, "seen": "its text"}, "here").seen == "its text"
 
 
 def test_recalled_claims_are_judged_and_not_counted(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
         assert claim.region is not None
         verdict = judge(claim, Measured(1.5 * _published(claim), 0.0))
         if claim.at is None:
-            said = f"published {claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
-            assert said in texts, claim.quantity
+            words = f"published {claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+            assert words in texts, claim.quantity
         else:
             assert ("s", claim.at, _published(claim)) in points, claim.quantity
             assert ("o", claim.at, 1.5 * _published(claim)) in points, claim.quantity
@@ -166,8 +166,8 @@ def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -
         texts = [text.get_text() for text in rows.texts]
         for verdict in measured:
             assert verdict.claim.region is not None
-            said = f"published {verdict.claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
-            assert said in texts, verdict.claim.quantity
+            words = f"published {verdict.claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+            assert words in texts, verdict.claim.quantity
         boxes = [text.get_window_extent() for text in rows.texts]
         assert all(picture.bbox.x0 <= box.x0 and box.x1 <= picture.bbox.x1 for box in boxes), figure.id
 
@@ -183,17 +183,17 @@ def reno() -> Law:
     return (lambda window, _last: {"window": max(1.0, window / 2)}), (lambda _state, window, _time: window + 1)
 
 
-def cubic(rtt: float, scaling: float = 0.4, kept: float = 0.7) -> Law:
+def cubic(rtt: float, scaling: float = 0.4, retained: float = 0.7) -> Law:
     """RFC 9438, sections 4.2 to 4.7, with fast convergence and the Reno-friendly window."""
 
     def cut(window: float, last: float) -> dict[str, float]:
-        plateau = window if window >= last else window * (1 + kept) / 2
-        begin = kept * window
+        plateau = window if window >= last else window * (1 + retained) / 2
+        begin = retained * window
         delay = float(np.cbrt((plateau - begin) / scaling))
         return {"window": begin, "plateau": plateau, "begin": begin, "peak": window, "delay": delay}
 
     def grow(state: dict[str, float], _window: float, time: float) -> float:
-        slope = 3 * (1 - kept) / (1 + kept)
+        slope = 3 * (1 - retained) / (1 + retained)
         friendly = state["begin"] + slope * time / rtt
         if friendly > state["peak"]:
             friendly = state["peak"] + time / rtt - (state["peak"] - state["begin"]) / slope

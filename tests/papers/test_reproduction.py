@@ -17,7 +17,7 @@ import pytest
 from forebay.errors import ForebayError, InputError
 from forebay.papers import catalog, quantities, running
 from forebay.papers.catalog import PAPERS, Run, load, select
-from forebay.papers.claims import Claim, Measured, Region, judge, plain
+from forebay.papers.claims import Claim, Measured, Region, judge, with_unit
 from forebay.papers.expression import evaluate
 from forebay.papers.results import Results, crossing, furthest, interpolate, misfit, nearest, same_setting, slope
 from forebay.storage import journal
@@ -38,7 +38,7 @@ def test_the_gallery_is_complete() -> None:
     assert len(FIGURES) >= 27
     assert sum(len(figure.claims) for _, figure in FIGURES) >= 45
     published = {figure.id for _, figure in FIGURES}
-    wanted = {
+    required = {
         *(f"auge/fig{n}" for n in (1, 3, 4, 5, 6, 7)),
         *(f"barman/fig{n}" for n in range(3, 9)),
         *(f"dhamdhere/fig{n}" for n in range(1, 8)),
@@ -46,7 +46,7 @@ def test_the_gallery_is_complete() -> None:
         "kumar/fig5",
         "kumar/fig6",
     }
-    assert wanted <= published
+    assert required <= published
 
 
 def test_every_figure_has_a_drawing_and_every_claim_its_runs() -> None:
@@ -99,12 +99,12 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
                         continue
                     axes = [Axis.parse(text) for text in runs[name].over]
                     values = {axis.key.rpartition(".")[2]: axis.values for axis in axes}
-                    asked = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg in values}
+                    requested = {each.arg: ast.literal_eval(each.value) for each in node.keywords if each.arg in values}
                     if isinstance(node.func, ast.Name) and node.func.id == "compared":
                         axis, *both = (ast.literal_eval(each) for each in node.args[2:5])
-                        asked[axis] = both
-                    for axis, wanted in asked.items():
-                        for one in wanted if isinstance(wanted, list) else [wanted]:
+                        requested[axis] = both
+                    for axis, required in requested.items():
+                        for one in required if isinstance(required, list) else [required]:
                             found = [text for text in values[axis] if same_setting(text, one)]
                             assert len(found) == 1, (figure.id, claim.quantity, axis, one)
                             asking += 1
@@ -113,9 +113,9 @@ def test_claims_ask_for_cells_that_both_versions_have() -> None:
 
 def names_of(claim: Claim) -> set[str]:
     """The runs that a claim's expression names."""
-    asked = {"value", "curve", "across", "recorded", "compared", "modeled", "report"}
+    requested = {"value", "curve", "across", "recorded", "compared", "modeled", "report"}
     calls = [node for node in ast.walk(ast.parse(claim.measure or "0", mode="eval")) if isinstance(node, ast.Call)]
-    named = [node.args[0] for node in calls if isinstance(node.func, ast.Name) and node.func.id in asked]
+    named = [node.args[0] for node in calls if isinstance(node.func, ast.Name) and node.func.id in requested]
     return {str(name.value) for name in named if isinstance(name, ast.Constant)}
 
 
@@ -151,11 +151,11 @@ def test_the_repositorys_folder_is_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "complaint"),
+    ("expected", "complaint"),
     [("auge/fig9", "auge/fig3"), ("villamizar", "all, auge"), ("auge/", "auge/fig3")],
 )
-def test_unknown_figures_are_named(wanted: str, complaint: str) -> None:
-    answer = forebay("reproduce", wanted)
+def test_unknown_figures_are_named(expected: str, complaint: str) -> None:
+    answer = forebay("reproduce", expected)
     assert answer.code == 2
     assert complaint in answer.err
     assert "Traceback" not in answer.err
@@ -235,11 +235,11 @@ def test_a_wrong_region_is_refused(region: dict[str, float]) -> None:
 
 
 def test_numbers_are_written_to_their_precision() -> None:
-    assert plain(0.4, "%") == "40 %"
-    assert plain(0.9301, "%", 0.0123) == "93.0 ± 1.2 %"
-    assert plain(1.1e-5, "", 2e-6) == "1.1e-05 ± 2e-06"
-    assert plain(160e-6, "us") == "160 µs"
-    assert plain(-0.0189, "points", 0.0098) == "-1.89 ± 0.98 points"
+    assert with_unit(0.4, "%") == "40 %"
+    assert with_unit(0.9301, "%", 0.0123) == "93.0 ± 1.2 %"
+    assert with_unit(1.1e-5, "", 2e-6) == "1.1e-05 ± 2e-06"
+    assert with_unit(160e-6, "us") == "160 µs"
+    assert with_unit(-0.0189, "points", 0.0098) == "-1.89 ± 0.98 points"
 
 
 # Expressions --------------------------------------------------------------------------------------------------------
@@ -345,10 +345,10 @@ def tiny(tmp_path: Path) -> dict[str, Run]:
 
 
 def test_nothing_finished_is_run_again(tiny: dict[str, Run], tmp_path: Path) -> None:
-    told: list[tuple[float, float]] = []
-    assert running.perform(tiny.values(), tmp_path, progress=lambda done, total: told.append((done, total))) == {}
-    assert told[-1][0] == pytest.approx(told[-1][1])
-    assert all(later[0] >= earlier[0] for earlier, later in itertools.pairwise(told))
+    calls: list[tuple[float, float]] = []
+    assert running.perform(tiny.values(), tmp_path, progress=lambda done, total: calls.append((done, total))) == {}
+    assert calls[-1][0] == pytest.approx(calls[-1][1])
+    assert all(later[0] >= earlier[0] for earlier, later in itertools.pairwise(calls))
     before = finished(tmp_path)
     (batch,) = [path for path in before if path.suffix == ".jsonl"]
     assert len(batch.read_bytes().splitlines()) == 6
@@ -376,15 +376,15 @@ def test_a_killed_run_goes_on(tiny: dict[str, Run], tmp_path: Path) -> None:
     leftover = running.folder_of(tmp_path, tiny["traces"]) / "feed.1.partial"
     leftover.mkdir()
     running.perform([tiny["traces"]], tmp_path)
-    whole = finished(tmp_path)
+    uninterrupted = finished(tmp_path)
     assert not leftover.exists()
-    assert {path: whole[path] for path in half} == half
-    assert len(whole) == 2 * 4
+    assert {path: uninterrupted[path] for path in half} == half
+    assert len(uninterrupted) == 2 * 4
     # One cell of the sweep is lost: only that one is run again.
     running.perform([tiny["sweep"]], tmp_path)
     (batch,) = running.folder_of(tmp_path, tiny["sweep"]).glob("cells/*.jsonl")
-    *kept, lost = batch.read_bytes().splitlines(keepends=True)
-    batch.write_bytes(b"".join(kept))
+    *stored, lost = batch.read_bytes().splitlines(keepends=True)
+    batch.write_bytes(b"".join(stored))
     before = finished(tmp_path)
     running.perform([tiny["sweep"]], tmp_path)
     after = finished(tmp_path)

@@ -61,21 +61,21 @@ def test_every_path_exists() -> None:
 
 
 def test_the_table_has_the_additions_that_contributors_ask_for() -> None:
-    wanted = {"controller", "discipline", "link behavior", "metric", "scenario key", "observe input", "chart", "verb"}
-    assert wanted <= {row[0] for row in rows()}
+    required = {"controller", "discipline", "link behavior", "metric", "scenario key", "observe input", "chart", "verb"}
+    assert required <= {row[0] for row in rows()}
 
 
 def test_every_row_names_commits_of_this_repository() -> None:
     named = {row[0]: re.findall(r"\b[0-9a-f]{7}\b", row[2]) for row in rows()}
     assert [what for what, commits in named.items() if not commits] == []
-    whole = subprocess.run(
+    process = subprocess.run(
         ["git", "rev-parse", "--is-shallow-repository"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if whole.stdout.strip() != "false":
+    if process.stdout.strip() != "false":
         pytest.skip("not a whole clone: the commits cannot be looked up")
-    asked = "".join(f"{commit}^{{commit}}\n" for commits in named.values() for commit in commits)
+    requested = "".join(f"{commit}^{{commit}}\n" for commits in named.values() for commit in commits)
     done = subprocess.run(
-        ["git", "cat-file", "--batch-check"], cwd=ROOT, input=asked, capture_output=True, text=True, check=True
+        ["git", "cat-file", "--batch-check"], cwd=ROOT, input=requested, capture_output=True, text=True, check=True
     )
     assert [line for line in done.stdout.splitlines() if line.endswith("missing")] == []
 
@@ -98,9 +98,9 @@ def test_a_missing_path_is_found(line: str, wrong: list[str], tmp_path: Path) ->
 
 def test_the_tests_that_contributing_names_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    told = re.findall(r"^ +cargo test -p forebay-(\w+) (--lib|--test \w+) (\S+)$", text, re.MULTILINE)
-    assert len(told) == 3
-    for crate, kind, name in told:
+    commands = re.findall(r"^ +cargo test -p forebay-(\w+) (--lib|--test \w+) (\S+)$", text, re.MULTILINE)
+    assert len(commands) == 3
+    for crate, kind, name in commands:
         folder = ROOT / "crates" / crate / ("src" if kind == "--lib" else f"tests/{kind.split()[1]}")
         sources = {path.stem: path.read_text(encoding="utf-8") for path in folder.rglob("*.rs")}
         assert name.removesuffix("::") in sources or any(f"fn {name}()" in source for source in sources.values()), name

@@ -107,8 +107,8 @@ def test_the_examples_of_a_part_show_whatever_makes_it_narrower() -> None:
 def _released_answers() -> dict[str, dict[str, set[str]]]:
     found: dict[str, dict[str, set[str]]] = {}
     for line in (RELEASED / "answers.txt").read_text(encoding="utf-8").splitlines():
-        name, told = line.split(": ", 1)
-        place, kind = told.rsplit(" ", 1)
+        name, answer = line.split(": ", 1)
+        place, kind = answer.rsplit(" ", 1)
         found.setdefault(name, {}).setdefault(place, set()).add(kind)
     return found
 

@@ -218,8 +218,8 @@ def _prepare(page: str, folder: Path) -> None:
         shared = next(block for block in _code(page) if "[[memories]]" in block.text)
         (folder / "switch.toml").write_text(shared.text, encoding="utf-8")
     if page == "README.md":
-        asked = next(block for block in _code(page) if block.kind is Kind.TOML)
-        (folder / "branch.toml").write_text(asked.text, encoding="utf-8")
+        requested = next(block for block in _code(page) if block.kind is Kind.TOML)
+        (folder / "branch.toml").write_text(requested.text, encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def _shown(page: str, command: Command) -> tuple[str, ...]:
     return command.shown
 
 
-def test_the_mistakes_that_pages_show_are_told_in_these_words(folder: Path) -> None:
+def test_the_error_messages_of_pages_are_the_real_ones(folder: Path) -> None:
     shown = [block.text for page in PAGES for block in _code(page) if block.text.startswith("forebay: ")]
     assert len(shown) == len(MISTAKES)
     for text in shown:
@@ -287,13 +287,15 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
 
 
 def test_what_is_marked_or_shorter_is_on_a_page_and_asks_the_same() -> None:
-    told = [command.text for command in _all()]
-    assert [what for what in MARKED if not any(one == what or one.startswith(f"{what} ") for one in told)] == []
-    assert [what for what in SHORTER if what not in told] == []
+    commands_of_pages = [command.text for command in _all()]
+    assert [
+        what for what in MARKED if not any(one == what or one.startswith(f"{what} ") for one in commands_of_pages)
+    ] == []
+    assert [what for what in SHORTER if what not in commands_of_pages] == []
     for long, short in SHORTER.items():
         if long.startswith("forebay ") and "$" not in long:
-            wanted = Counter(one for one in shlex.split(without_choices(long)) if one.startswith("-"))
-            assert not wanted - Counter(shlex.split(short)), f"{long}: the shorter one leaves options out"
+            required = Counter(one for one in shlex.split(without_choices(long)) if one.startswith("-"))
+            assert not required - Counter(shlex.split(short)), f"{long}: the shorter one leaves options out"
             assert long.split()[:2] == short.split()[:2]
 
 
@@ -312,23 +314,23 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_every_block_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     """Every command is run, run in a shorter form, or marked; the marked ones are reported."""
     kinds = Counter(block.kind for page in PAGES for block in _code(page))
-    told = _all()
-    marked = [command for command in told if _marked(command.text) is not None and command.text not in SHORTER]
+    listed = _all()
+    marked = [command for command in listed if _marked(command.text) is not None and command.text not in SHORTER]
     python = [block for page in PAGES for block in _code(page) if block.kind is Kind.PYTHON]
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{len(told)} commands on {len(PAGES)} pages: {len(told) - len(marked)} run,"
-            f" {sum(command.text in SHORTER for command in told)} of them in a shorter form; {len(marked)} marked;"
+            f"\n{len(listed)} commands on {len(PAGES)} pages: {len(listed) - len(marked)} run,"
+            f" {sum(command.text in SHORTER for command in listed)} of them in a shorter form; {len(marked)} marked;"
             f" {len(python)} snippets of Python run\n"
         )
         for command in marked:
             if not command.text.startswith("make"):
                 sys.stdout.write(f"  {command.page}: {command.text[:70]}: {_marked(command.text)}\n")
         if not PAGE.is_file():
-            lab = sum(command.text.startswith("forebay lab") for command in told)
+            lab = sum(command.text.startswith("forebay lab") for command in listed)
             sys.stdout.write(f"  the laboratory's page is not built (make lab): {lab} commands not run\n")
     assert sum(kinds.values()) >= 90
-    assert len(told) - len(marked) >= 50
+    assert len(listed) - len(marked) >= 50
     for page in PAGES:
         for block in _code(page):
             if re.search(r"^(\$ )?forebay [a-z]", block.text, re.MULTILINE):
@@ -339,11 +341,11 @@ def test_every_block_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_targets_of_make_and_their_variables_are_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    asked = [command.text for command in _all() if command.text.startswith("make ")]
+    requested = [command.text for command in _all() if command.text.startswith("make ")]
     for page in PAGES:
-        asked += re.findall(r"`(make [a-z][^`]*)`", (ROOT / page).read_text(encoding="utf-8"))
-    assert len(asked) > 20
-    for text in asked:
+        requested += re.findall(r"`(make [a-z][^`]*)`", (ROOT / page).read_text(encoding="utf-8"))
+    assert len(requested) > 20
+    for text in requested:
         target = text.split()[1]
         assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), text
         for variable in re.findall(r"\b([A-Z_]+)=", text):
@@ -399,11 +401,11 @@ import forebay
     (tmp_path / "page.md").write_text(page, encoding="utf-8")
     found = blocks(tmp_path, "page.md")
     assert [block.kind for block in found] == [Kind.CONSOLE, Kind.PYTHON]
-    told = commands(found)
-    assert [command.text for command in told] == [
+    found_commands = commands(found)
+    assert [command.text for command in found_commands] == [
         "forebay run FILE [--json] ...", "forebay sweep x.toml --over a=1 --out DIR", "make demo",
     ]  # fmt: skip
-    assert told[-1].shown[:3] == ("printed 1", "...", "last")
+    assert found_commands[-1].shown[:3] == ("printed 1", "...", "last")
     assert without_choices("forebay run FILE [--goal 'a' [x] ...] --json") == "forebay run FILE --json"
     assert without_choices("forebay sweep FILE --over a=1 ... --out DIR") == "forebay sweep FILE --over a=1 --out DIR"
     assert inline(tmp_path, "page.md") == ["forebay explain bdp"]

@@ -45,17 +45,17 @@ def test_what_is_begun_with_is_there() -> None:
 def test_the_lock_of_the_page_has_the_packages_of_all_platforms() -> None:
     """The lock has the optional packages of all platforms, because `npm ci` refuses a lock without them."""
     packages = json.loads((ROOT / "lab/package-lock.json").read_text(encoding="utf-8"))["packages"]
-    wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
-    assert len(wanted) > 30
+    required = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
+    assert len(required) > 30
     there = {place.rpartition("node_modules/")[2] for place in packages}
-    assert sorted(wanted - there) == []
+    assert sorted(required - there) == []
 
 
 def test_a_citation_is_one() -> None:
     """The keys that version 1.2.0 of the format wants, and none that it does not know."""
     citation = _read(ROOT / "CITATION.cff")
-    wanted = {"cff-version", "message", "title", "authors"}
-    assert wanted <= set(citation) <= wanted | {
+    required = {"cff-version", "message", "title", "authors"}
+    assert required <= set(citation) <= required | {
         "type", "version", "date-released", "license", "abstract", "keywords", "repository-code", "url", "doi",
     }  # fmt: skip
     assert all("name" in author or {"family-names", "given-names"} <= set(author) for author in citation["authors"])

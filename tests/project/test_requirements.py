@@ -54,9 +54,12 @@ def test_pins_are_what_pyproject_wants(purpose: str) -> None:
     found: dict[str, list[str]] = {}
     for name, version, _ in pins(purpose):
         found.setdefault(name, []).append(version)
-    asked = [*map(Requirement, PROJECT["dependencies"]), *(one for extra in FILES[purpose] for one in wanted(extra))]
-    assert len(asked) > 5
-    for one in asked:
+    requested = [
+        *map(Requirement, PROJECT["dependencies"]),
+        *(one for extra in FILES[purpose] for one in wanted(extra)),
+    ]
+    assert len(requested) > 5
+    for one in requested:
         name = re.sub(r"[._-]+", "-", one.name).lower()
         assert name in found, f"`make lock`: requirements/{purpose}.txt lacks {name}"
         for version in found[name]:

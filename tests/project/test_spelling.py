@@ -37,8 +37,8 @@ def test_spelling_is_american() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     found = []
     for name in filter(None, listed.stdout.split("\0")):
-        kept = [what for where, what in KEPT if re.search(where, name)]
-        if "" in kept or not (ROOT / name).is_file():
+        retained = [what for where, what in KEPT if re.search(where, name)]
+        if "" in retained or not (ROOT / name).is_file():
             continue
         if BRITISH.search(name):
             found.append(name)
@@ -49,7 +49,7 @@ def test_spelling_is_american() -> None:
         if not BRITISH.search(text):
             continue
         for number, line in enumerate(text.splitlines(), 1):
-            if BRITISH.search(line) and not any(re.search(what, line) for what in kept):
+            if BRITISH.search(line) and not any(re.search(what, line) for what in retained):
                 found.append(f"{name}:{number}: {line.strip()[:80]}")
     assert found == []
 

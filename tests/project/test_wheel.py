@@ -22,7 +22,7 @@ import pytest
 
 from forebay import _core
 from forebay.commands.version import REQUIRED
-from forebay.inputs.bundled_scenarios import shipped_names
+from forebay.inputs.bundled_scenarios import bundled_names
 from tests.support.commands import forebay, without_costs
 from tests.support.forked import Answer
 from tests.support.paths import ROOT
@@ -62,11 +62,11 @@ def made(*command: str | Path, env: Mapping[str, str] | None = None, cwd: Path =
     done = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, check=False, cwd=cwd, env=dict(env or os.environ)
     )
-    told = done.stdout + done.stderr
-    offline = re.search(r"name resolution|NewConnectionError|dns error|Connection refused|timed out", told)
+    text = done.stdout + done.stderr
+    offline = re.search(r"name resolution|NewConnectionError|dns error|Connection refused|timed out", text)
     if done.returncode and offline and "CI" not in os.environ:
         pytest.skip(f"no package index: {offline[0]}")
-    assert done.returncode == 0, told[-4000:]
+    assert done.returncode == 0, text[-4000:]
     return done.stdout
 
 
@@ -137,10 +137,10 @@ def test_a_wheel_serves_every_python_and_is_small(wheel: Path) -> None:
 def test_a_wheel_requires_what_recommend_needs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
-        told = email.message_from_bytes(archive.read(name))
-    required = [each for each in told.get_all("Requires-Dist", []) if "extra ==" not in each]
+        metadata = email.message_from_bytes(archive.read(name))
+    required = [each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each]
     assert sorted(re.split(r"[^\w.-]", each)[0] for each in required) == sorted(REQUIRED)
-    assert {"all", "cluster", "plots", "tables"} <= set(told.get_all("Provides-Extra", []))
+    assert {"all", "cluster", "plots", "tables"} <= set(metadata.get_all("Provides-Extra", []))
 
 
 def test_a_wheel_for_others_is_stripped_and_asks_for_an_old_c_library(wheel: Path, tmp_path: Path) -> None:
@@ -176,8 +176,8 @@ def test_the_sources_are_complete_by_themselves(sources: Path, tmp_path: Path) -
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(tmp_path)
     (folder,) = tmp_path.iterdir()
-    told = made("cargo", "metadata", "--locked", "--offline", "--format-version", "1", "--no-deps", cwd=folder)
-    packages = {package["name"] for package in json.loads(told)["packages"]}
+    metadata = made("cargo", "metadata", "--locked", "--offline", "--format-version", "1", "--no-deps", cwd=folder)
+    packages = {package["name"] for package in json.loads(metadata)["packages"]}
     assert "forebay-python" in packages
     assert len(packages) == len(list(folder.glob("crates/*/Cargo.toml")))
 
@@ -201,12 +201,12 @@ def called(program: Path, arguments: Iterable[str], cwd: Path) -> Answer:
 
 def check(program: Path, wheel: Path, place: Path, how: str) -> None:
     """It says its version, answers as these tests' own does, and says how to get what it lacks."""
-    told = called(program, ["--version"], place)
-    assert (told.code, told.err) == (0, "")
-    assert told.out.splitlines()[0] == f"forebay {wheel.name.split('-')[1]}"
+    done = called(program, ["--version"], place)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0] == f"forebay {wheel.name.split('-')[1]}"
     with zipfile.ZipFile(wheel) as archive:
         page = "forebay/laboratory/index.html" in archive.namelist()
-    assert ("laboratory: built" in told.out.splitlines()) == page
+    assert ("laboratory: built" in done.out.splitlines()) == page
     answer = called(program, [*ASKED, *SHORT, "--out", "made"], place)
     assert answer.code == 0, answer.err
     assert answer.err == f"forebay: no picture: found no matplotlib, which draws pictures; allowed: after `{how}`\n"
@@ -233,7 +233,7 @@ def test_a_stranger_with_python_alone_gets_an_answer(installed: Path, wheel: Pat
 
 def test_every_verb_answers_there(installed: Path, tmp_path: Path) -> None:
     listed = called(installed, ["new", "--list"], tmp_path).out.splitlines()
-    assert [line.split()[0] for line in listed] == [f"@{name}" for name in shipped_names()]
+    assert [line.split()[0] for line in listed] == [f"@{name}" for name in bundled_names()]
     helped = called(installed, ["--help"], tmp_path)
     verbs = re.findall(r"^  ([a-z]+)  ", helped.out.partition("Verbs:")[2].partition("Examples:")[0], re.MULTILINE)
     assert len(verbs) >= 14

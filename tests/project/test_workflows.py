@@ -226,9 +226,9 @@ def test_wheels_are_those_that_the_manual_promises() -> None:
     glibc = re.search(r"any Linux since \d+ \(glibc ([\d.]+)\)", manual)
     assert glibc
     rows = _rows(RELEASE["wheels"])
-    asked = {row["manylinux"] for row in rows if "-linux-" in row["target"]}
-    assert asked == {glibc[1].replace(".", "_"), "musllinux_1_2"}
-    assert {f"manylinux_{one}" if one[0].isdigit() else one for one in asked} == set(
+    requested = {row["manylinux"] for row in rows if "-linux-" in row["target"]}
+    assert requested == {glibc[1].replace(".", "_"), "musllinux_1_2"}
+    assert {f"manylinux_{one}" if one[0].isdigit() else one for one in requested} == set(
         re.findall(r"--compatibility (\w+)", script)
     )
     assert {"x86_64-unknown-linux-gnu", *re.findall(r"`TARGET=([\w-]+)`", manual)} <= {row["target"] for row in rows}
@@ -300,12 +300,12 @@ def _notes(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_notes_of_a_release_are_what_the_changelog_says_of_it() -> None:
-    told = _notes(VERSION)
+    notes = _notes(VERSION)
     changelog = _text("CHANGELOG.md")
     inside = changelog.split(f"\n## {VERSION} ", 1)[1].split("\n", 1)[1].split("\n## ", 1)[0]
-    assert (told.returncode, told.stderr) == (0, "")
-    assert told.stdout.strip() == inside.strip() != ""
-    assert "\n## " not in told.stdout
+    assert (notes.returncode, notes.stderr) == (0, "")
+    assert notes.stdout.strip() == inside.strip() != ""
+    assert "\n## " not in notes.stdout
 
 
 @pytest.mark.parametrize("version", ["9.9.9", "0", "Changelog", VERSION[:-1]])
@@ -317,12 +317,12 @@ def test_there_are_no_notes_of_a_version_that_does_not_exist(version: str) -> No
 def test_links_of_the_notes_lead_into_the_repository() -> None:
     """A release's page is not where `CHANGELOG.md` is."""
     base = f"https://example.org/blob/v{VERSION}"
-    plain, told = _notes(VERSION).stdout, _notes(VERSION, base).stdout
-    targets = re.findall(r"\]\(([^)#]+)", plain)
+    bare_text, text = _notes(VERSION).stdout, _notes(VERSION, base).stdout
+    targets = re.findall(r"\]\(([^)#]+)", bare_text)
     assert targets
     assert all((ROOT / target).is_file() for target in targets if "://" not in target), targets
-    assert re.findall(r"\]\(([^)#]+)", told) == [one if "://" in one else f"{base}/{one}" for one in targets]
-    assert told.replace(f"]({base}/", "](") == plain
+    assert re.findall(r"\]\(([^)#]+)", text) == [one if "://" in one else f"{base}/{one}" for one in targets]
+    assert text.replace(f"]({base}/", "](") == bare_text
 
 
 # Forms --------------------------------------------------------------------------------------------------------------
@@ -344,13 +344,13 @@ def test_forms_are_what_github_reads(path: Path) -> None:
     assert keys <= set(form) <= keys | {"title", "labels", "assignees", "projects", "type"}
     assert all(isinstance(form[key], str) and form[key].strip() for key in ("name", "description"))
     assert all(isinstance(label, str) and label for label in form.get("labels", []))
-    asked = [part for part in form["body"] if part["type"] != "markdown"]
-    assert asked, "a form asks something"
-    for names in ([part["id"] for part in asked], [part["attributes"]["label"] for part in asked]):
+    requested = [part for part in form["body"] if part["type"] != "markdown"]
+    assert requested, "a form asks something"
+    for names in ([part["id"] for part in requested], [part["attributes"]["label"] for part in requested]):
         assert len(set(names)) == len(names), names
     for part in form["body"]:
         known = ATTRIBUTES[part["type"]]
-        assert set(part) <= {"type", "attributes"} | ({"id", "validations"} if part in asked else set())
+        assert set(part) <= {"type", "attributes"} | ({"id", "validations"} if part in requested else set())
         assert {known[0]} <= set(part["attributes"]) <= set(known)
         assert all(
             isinstance(part["attributes"][key], str)

@@ -176,16 +176,16 @@ def test_mser5_distrusts_a_trend() -> None:
     st.floats(1e-3, 1e3),
 )
 @settings(max_examples=examples(200))
-def test_replications_for_reaches_the_half_width(values: list[float], wanted: float) -> None:
+def test_replications_for_reaches_the_half_width(values: list[float], required: float) -> None:
     deviation = float(np.std(values, ddof=1))
-    if deviation > 1e4 * wanted:
+    if deviation > 1e4 * required:
         return
-    count = statistics.replications_for(values, absolute=wanted)
+    count = statistics.replications_for(values, absolute=required)
     if deviation == 0:
         assert count == len(values)
         return
     half = statistics.student_quantile(0.975, count - 1) * deviation / math.sqrt(count)
-    assert half <= wanted * (1 + 1e-12)
+    assert half <= required * (1 + 1e-12)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.integers(1, 40))

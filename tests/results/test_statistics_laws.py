@@ -65,7 +65,7 @@ def test_the_interval_is_that_of_a_t_test(sample: NDArray[np.float64], confidenc
     assert found.half_width == pytest.approx((expected.high - expected.low) / 2, rel=1e-9)
 
 
-def test_an_interval_is_of_95_per_cent_unless_asked_otherwise() -> None:
+def test_an_interval_has_95_percent_confidence_by_default() -> None:
     assert statistics.mean_interval([1.0, 2.0, 4.0]) == statistics.mean_interval([1.0, 2.0, 4.0], 0.95)
     assert statistics.share_at_least(5, 9) == statistics.share_at_least(5, 9, 0.95)
     series = np.arange(60.0) ** 1.5
@@ -296,11 +296,11 @@ def half_width(values: list[float], count: int, confidence: float) -> float:
 @pytest.mark.parametrize("part", [20.0, 2.0, 1.0, 0.3, 0.05, 0.015])
 def test_so_many_replications_are_needed_and_no_fewer(part: float, confidence: float) -> None:
     values = [1.0, 2.0, 4.0, 7.0]
-    wanted = part * float(np.std(values, ddof=1))
-    found = statistics.replications_for(values, absolute=wanted, confidence=confidence)
+    required = part * float(np.std(values, ddof=1))
+    found = statistics.replications_for(values, absolute=required, confidence=confidence)
     assert found >= 2
-    assert half_width(values, found, confidence) <= wanted
-    assert found == 2 or half_width(values, found - 1, confidence) > wanted
+    assert half_width(values, found, confidence) <= required
+    assert found == 2 or half_width(values, found - 1, confidence) > required
 
 
 def test_the_wider_of_two_wishes_counts_and_a_relative_one_is_of_the_mean() -> None:
@@ -333,8 +333,8 @@ def test_what_does_not_vary_needs_no_more_and_no_width_cannot_be_had() -> None:
 def test_batches_are_equal_and_what_is_left_over_is_the_beginning(length: int, batches: int) -> None:
     series = np.random.default_rng(length).normal(size=length)
     size = length // batches
-    kept = series[length - batches * size :]
-    means = [float(np.mean(kept[k * size : (k + 1) * size])) for k in range(batches)]
+    retained = series[length - batches * size :]
+    means = [float(np.mean(retained[k * size : (k + 1) * size])) for k in range(batches)]
     found = statistics.batch_means(series, batches, 0.9)
     expected = statistics.mean_interval(means, 0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
@@ -355,8 +355,8 @@ def mser5_as_published(series: NDArray[np.float64]) -> list[float]:
     means = [float(np.mean(series[5 * k : 5 * k + 5])) for k in range(len(series) // 5)]
     statistic = []
     for cut in range(len(means) // 2 + 1):
-        kept = np.array(means[cut:])
-        statistic.append(float(np.sum((kept - kept.mean()) ** 2)) / len(kept) ** 2)
+        retained = np.array(means[cut:])
+        statistic.append(float(np.sum((retained - retained.mean()) ** 2)) / len(retained) ** 2)
     return statistic
 
 

@@ -10,7 +10,7 @@ from tests.support.commands import forebay
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "messages"),
     [
         ("link.buffer", ["What may wait", "0.5BDP", "must be given"]),
         ("flows.workload.closed_loop", ["transfer again", "users", "think", "size"]),
@@ -23,11 +23,11 @@ from tests.support.commands import forebay
         ("run", ["warmup = 10s", "replications = 1"]),
     ],
 )
-def test_a_key_is_explained_by_its_dotted_name(name: str, said: list[str]) -> None:
+def test_a_key_is_explained_by_its_dotted_name(name: str, messages: list[str]) -> None:
     answer = forebay("explain", name)
     assert answer.code == 0, answer.err
     assert answer.out.startswith(f"{name} (scenario key)")
-    for text in said:
+    for text in messages:
         assert text in answer.out
     assert json.loads(forebay("explain", name, "--json").out)["kind"] == "scenario key"
 

@@ -18,7 +18,7 @@ from forebay.explanation import FIELDS, names
 from forebay.inputs.goals import split_goal
 from forebay.measurement.batches import run_in_batches
 from forebay.results.metric import find, key_among, unit_of
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Kind
 from forebay.search.answer import Recommendation
 from forebay.search.buffer_variable import BufferVariable
@@ -39,8 +39,8 @@ def found() -> Recommendation:
     return recommend(Scenario.parse(SMALL), also=["5p"], platforms=["ios-xr", "linux"], pareto=PAIR)
 
 
-def without_cost(told: Any) -> Any:
-    return {name: value for name, value in told.items() if name != "cost"}
+def without_cost(data: Any) -> Any:
+    return {name: value for name, value in data.items() if name != "cost"}
 
 
 # The JSON ----------------------------------------------------------------------------------------------------------
@@ -50,10 +50,10 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
     options = ["--json", "--no-picture", "--also", "5p", "--for", "junos", "--pareto", PAIR, "--sensitivity"]
     printed = json.loads(forebay("recommend", small, *options).out)
     answer = recommend(Scenario.load(small), also=["5p"], platforms=["junos"], pareto=PAIR, sensitivity=True)
-    told = json.loads(answer.to_json())
-    assert without_cost(told) == without_cost(printed)
-    assert list(told) == list(printed)
-    assert list(told)[-4:] == ["sensitivity", "configuration", "pareto", "twin"]
+    data = json.loads(answer.to_json())
+    assert without_cost(data) == without_cost(printed)
+    assert list(data) == list(printed)
+    assert list(data)[-4:] == ["sensitivity", "configuration", "pareto", "twin"]
     run = json.loads(forebay("run", small, "--json").out)
     report = Scenario.load(small).run()
     assert without_cost(report.to_dict()) == without_cost(run)
@@ -64,8 +64,8 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
 
 
 def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) -> None:
-    told = found.to_dict()
-    assert list(told) == [
+    data = found.to_dict()
+    assert list(data) == [
         *("verdict", "recommendation", "between", "runs", "confidence", "resolution", "binding_goal", "goals"),
         *("feasible_from", "feasible_up_to"),
         *("gaps", "islands"),
@@ -84,11 +84,11 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
         ),
         *("configuration", "configurations", "pareto", "twin"),
     ]
-    assert list(told["goals"]["utilization"]) == [
+    assert list(data["goals"]["utilization"]) == [
         *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding"),
         *("at_smallest", "at_largest", "evidence"),
     ]
-    assert list(told["rules"][0]) == [
+    assert list(data["rules"][0]) == [
         *(
             "name",
             "buffer",
@@ -103,26 +103,26 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
             "between",
         )
     ]
-    assert told["recommendation"] == plain(found.buffer)
-    assert json.loads(found.to_json()) == found.data == told
+    assert data["recommendation"] == to_jsonable(found.buffer)
+    assert json.loads(found.to_json()) == found.data == data
 
 
 def test_a_report_is_read_when_it_is_asked_for_and_says_what_it_was_read_from() -> None:
     report = Scenario.parse(SMALL).run(replications=2)
     assert not {"metrics", "groups", "cost", "warnings"} & (vars(report).keys() - {"warnings"})
-    again = Report.of(json.loads(report.to_json()))
-    assert again.metrics == report.metrics
-    assert (again.buffer, again.cost, again.replications, again.seed) == (report.buffer, report.cost, 2, 3)
-    assert [group.name for group in again.groups] == ["bulk", "background"]
-    assert again.groups[0].per_flow == report.groups[0].per_flow
-    assert again.groups[0].per_flow[0].goodput_bps > 0
-    assert again.groups[0].with_quantiles["flow_goodput_p50_bps"].mean == again.groups[0].flow_goodput_bps["p50"]
-    assert again.distributions == report.distributions
-    assert again.to_json() == report.to_json()
-    assert list(again.warnings) == list(report.warnings)
-    assert {warning.kind for warning in again.warnings} <= {Kind.UNKNOWN}
-    told = report.to_dict()
-    told["metrics"].clear()
+    reread = Report.of(json.loads(report.to_json()))
+    assert reread.metrics == report.metrics
+    assert (reread.buffer, reread.cost, reread.replications, reread.seed) == (report.buffer, report.cost, 2, 3)
+    assert [group.name for group in reread.groups] == ["bulk", "background"]
+    assert reread.groups[0].per_flow == report.groups[0].per_flow
+    assert reread.groups[0].per_flow[0].goodput_bps > 0
+    assert reread.groups[0].with_quantiles["flow_goodput_p50_bps"].mean == reread.groups[0].flow_goodput_bps["p50"]
+    assert reread.distributions == report.distributions
+    assert reread.to_json() == report.to_json()
+    assert list(reread.warnings) == list(report.warnings)
+    assert {warning.kind for warning in reread.warnings} <= {Kind.UNKNOWN}
+    data = report.to_dict()
+    data["metrics"].clear()
     assert report.to_dict()["metrics"], "a copy"
 
 
@@ -155,8 +155,8 @@ def test_configurations_are_those_of_the_answer(found: Recommendation) -> None:
         assert configuration == configure(PLATFORMS[configuration.system], port)
         assert configuration.lines
         assert configuration.quirks == PLATFORMS[configuration.system].quirks
-    told = found.to_dict()
-    assert told["configurations"][0] == told["configuration"]
+    data = found.to_dict()
+    assert data["configurations"][0] == data["configuration"]
     conflict = recommend(Scenario.parse(SMALL), ["utilization>=0.99", "queue_delay_p99<=20ms"], platforms=["linux"])
     assert not conflict.feasible
     (nothing,) = conflict.configurations
@@ -184,9 +184,9 @@ def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
         assert (miss.off == 0) is (miss.goal.margin(miss.measured.mean) >= 0)
     assert any(miss.off > 0 for miss in nearest)
     assert any(miss.met for miss in nearest)
-    told = conflict.to_dict()["conflict"]["nearest"]
-    assert [list(each) for each in told] == [["goal", "measured", "off", "met"]] * 3
-    assert told[0]["goal"] == {"name": nearest[0].goal.name, "sense": ">=", "threshold": 0.99}
+    data = conflict.to_dict()["conflict"]["nearest"]
+    assert [list(each) for each in data] == [["goal", "measured", "off", "met"]] * 3
+    assert data[0]["goal"] == {"name": nearest[0].goal.name, "sense": ">=", "threshold": 0.99}
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_a_warning_is_its_sentence_and_knows_what_it_is_about() -> None:
     assert type(str(warning)) is str
     assert json.dumps([warning]) == '["the loss rate rests on 3 drops"]'
     assert (warning.kind, warning.subject, warning.values["drops"]) == (Kind.FEW_DROPS, "loss_rate", 3)
-    again = pickle.loads(pickle.dumps(warning))
-    assert (again, again.kind, again.subject, again.values) == (
+    reread = pickle.loads(pickle.dumps(warning))
+    assert (reread, reread.kind, reread.subject, reread.values) == (
         warning,
         warning.kind,
         warning.subject,
@@ -244,9 +244,11 @@ def test_warnings_of_engines_carry_their_figures() -> None:
     assert [warning.subject for warning in fluid.warnings if warning.kind == Kind.FLUID_BACKGROUND] == ["constant"]
 
 
-def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> None:
-    def warned(*told: tuple[str, str, str]) -> Report:
-        return Report.of({"warnings": []}).warned(Warning(kind, text, subject=subject) for kind, subject, text in told)
+def test_warnings_are_distinguished_by_subject_not_by_text() -> None:
+    def warned(*messages: tuple[str, str, str]) -> Report:
+        return Report.of({"warnings": []}).warned(
+            Warning(kind, text, subject=subject) for kind, subject, text in messages
+        )
 
     measure = Measurements(BufferVariable(Scenario.parse(SMALL)), Means("fluid"))
     measure.reports = {
@@ -268,12 +270,12 @@ def test_warnings_are_told_apart_by_what_they_are_about_not_by_their_words() -> 
 
 
 @pytest.mark.long
-def test_warnings_about_the_same_are_told_once_with_their_buffers() -> None:
+def test_equal_warnings_are_merged_with_their_buffers() -> None:
     short = Scenario.parse(SMALL, overrides=["run.measure=3s", "run.warmup=1s"])
-    told = recommend(short, ["utilization>=0.5"]).warnings
-    of_runs = [(warning.kind, warning.subject) for warning in told if warning.startswith("at ")]
+    stated = recommend(short, ["utilization>=0.5"]).warnings
+    of_runs = [(warning.kind, warning.subject) for warning in stated if warning.startswith("at ")]
     assert len(of_runs) == len(set(of_runs)) > 0
-    assert (Kind.PHASE_EFFECT, "bulk") in [(warning.kind, warning.subject) for warning in told]
+    assert (Kind.PHASE_EFFECT, "bulk") in [(warning.kind, warning.subject) for warning in stated]
 
 
 @pytest.mark.parametrize("text", ["fast", "utilization>=", ">=1", "a<=b>=c", 'utilization>="1', "loss_rate=1"])
@@ -366,19 +368,19 @@ def test_a_number_is_split_from_whatever_follows(text: str, split: tuple[float, 
 @pytest.mark.parametrize("kind", list(FIELDS))
 def test_explanations_say_what_their_kind_does(kind: str) -> None:
     name = names()[kind][-1]
-    told = explain(name).to_dict()
-    assert (told["kind"], told["name"]) == (kind, name)
-    assert list(told) == list(FIELDS[kind])
+    explanation = explain(name).to_dict()
+    assert (explanation["kind"], explanation["name"]) == (kind, name)
+    assert list(explanation) == list(FIELDS[kind])
     shown = json.loads(forebay("explain", name, "--json").out)
     shown.pop("others", None)
-    assert shown == told
+    assert shown == explanation
 
 
-def test_models_are_told_as_the_core_tells_them() -> None:
+def test_models_are_explained_as_in_the_core() -> None:
     models = _core.models()
     assert len(models) > 10
     for text in models:
-        told = json.loads(text)
-        mine = explain(told["name"])
-        assert json.dumps(mine.to_dict()) == json.dumps(told)
+        data = json.loads(text)
+        mine = explain(data["name"])
+        assert json.dumps(mine.to_dict()) == json.dumps(data)
         assert mine.quantities[0].parameters[0].bounds

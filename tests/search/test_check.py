@@ -103,7 +103,7 @@ def test_looks_spend_the_whole_error_once_and_the_first_can_decide(confidence: f
 def test_a_clear_goal_is_decided_at_the_first_look() -> None:
     for mean, verdict in ((0.95, "met"), (0.85, "missed")):
         link = Link(normal(mean))
-        found = sequential(link).judged(100, HIGH)
+        found = sequential(link).result(100, HIGH)
         assert found.verdict == verdict
         assert found.confidence is not None
         assert 0.95 <= found.confidence <= statistics.most_confidence(LEAST)
@@ -117,16 +117,16 @@ def test_nothing_is_decided_with_fewer_runs_than_the_confidence_takes() -> None:
     seen = SearchState(link, [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, ((8, 0.25), (16, 0.25)), independent, {})
     test.run([100])
-    assert test.judged(100, HIGH).verdict == "undecided"
+    assert test.result(100, HIGH).verdict == "undecided"
     assert len(link.asked) == 16
-    assert sequential(link, replications=8).judged(100, HIGH).evidence.runs == 32, "the first look from 19 on"
+    assert sequential(link, replications=8).result(100, HIGH).evidence.runs == 32, "the first look from 19 on"
 
 
 def test_an_undecided_goal_takes_every_look() -> None:
     undecided = 0
     for seed in range(40):
         link = Link(normal(HIGH.threshold), seed=seed)
-        found = sequential(link).judged(100, HIGH)
+        found = sequential(link).result(100, HIGH)
         undecided += found.verdict == "undecided"
         if found.verdict == "undecided":
             assert len(link.asked) == analyses_for(LEAST)[-1][0]
@@ -145,7 +145,7 @@ def test_a_verdict_on_the_edge_is_seldom_false(name: str) -> None:
         def utilization(buffer: int, random: np.random.Generator, away: float = away) -> float:
             return HIGH.threshold + away + 0.01 * noise(buffer, random)
 
-        found = [sequential(Link(utilization, seed=seed)).judged(100, HIGH) for seed in range(checks)]
+        found = [sequential(Link(utilization, seed=seed)).result(100, HIGH) for seed in range(checks)]
         assert all((each.confidence or 0.0) >= 0.95 for each in found if each.verdict != "undecided")
         wrong = sum(each.verdict == false for each in found)
         assert wrong / checks <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / checks), (name, false)
@@ -154,10 +154,10 @@ def test_a_verdict_on_the_edge_is_seldom_false(name: str) -> None:
 def test_goals_are_judged_together_and_each_by_itself() -> None:
     link = Link(normal(0.95), normal(0.02, 0.001))
     test = sequential(link, [HIGH, LOW])
-    assert [test.judged(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "missed"]
+    assert [test.result(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "missed"]
     link = Link(normal(0.95), normal(0.01, 0.001))
     test = sequential(link, [HIGH, LOW])
-    assert [test.judged(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "undecided"]
+    assert [test.result(100, goal).verdict for goal in (HIGH, LOW)] == ["met", "undecided"]
     assert len(link.asked) == analyses_for(LEAST)[-1][0], "one undecided goal is enough to go on"
 
 
@@ -178,7 +178,7 @@ def test_missed_is_worse_than_undecided_and_that_than_met(verdicts: list[Any], w
 def test_only_buffers_with_an_undecided_goal_are_looked_at_again() -> None:
     link = Link(lambda buffer, random: {10: 0.8, 100: 0.9, 1000: 0.99}[buffer] + 0.01 * random.normal())
     test = sequential(link, buffers=(10, 100, 1000))
-    assert [test.judged(at, HIGH).verdict for at in (10, 100, 1000)] == ["missed", "undecided", "met"]
+    assert [test.result(at, HIGH).verdict for at in (10, 100, 1000)] == ["missed", "undecided", "met"]
     runs = [sum(buffer == at for buffer, _ in link.asked) for at in (10, 100, 1000)]
     assert runs == [LEAST, analyses_for(LEAST)[-1][0], LEAST]
 
@@ -190,9 +190,9 @@ def test_a_bad_run_at_a_buffer_nearby_makes_another_less_sure() -> None:
         bad = buffer != 100 and random.random() < 0.1
         return 0.905 + 1e-3 * random.normal() - 0.3 * bad
 
-    alone = sequential(Link(utilization)).judged(100, HIGH)
-    near = sequential(Link(utilization), buffers=(100, 120)).judged(100, HIGH)
-    far = sequential(Link(utilization), buffers=(100, 2000)).judged(100, HIGH)
+    alone = sequential(Link(utilization)).result(100, HIGH)
+    near = sequential(Link(utilization), buffers=(100, 120)).result(100, HIGH)
+    far = sequential(Link(utilization), buffers=(100, 2000)).result(100, HIGH)
     assert (alone.verdict, near.verdict, far.verdict) == ("met", "undecided", "met")
 
 
@@ -205,7 +205,7 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
     seen = SearchState(Link(lambda _, _random: next(of)), [HIGH], Plan(100, 100, 100, least=LEAST))
     test = SequentialTest(seen, analyses_for(LEAST)[:1], independent, {})
     test.run([100])
-    found = test.judged(100, HIGH)
+    found = test.result(100, HIGH)
     assert found.verdict == "undecided"
     assert found.confidence is not None
     assert 0.8 < found.confidence < 0.95, "the confidence of the side on which the mean is"
@@ -214,7 +214,7 @@ def test_further_runs_may_be_twice_as_bad_as_the_worst(sign: int) -> None:
 def test_identical_runs_are_taken_as_they_are_seen() -> None:
     for value, verdict in ((0.9, "met"), (0.8999, "missed")):
         link = Link(lambda _, _random, value=value: value)
-        found = sequential(link).judged(100, HIGH)
+        found = sequential(link).result(100, HIGH)
         assert (found.verdict, found.confidence, found.evidence.method) == (verdict, None, "none")
         assert len(link.asked) == FIRST, "more of them say no more"
 
@@ -222,22 +222,22 @@ def test_identical_runs_are_taken_as_they_are_seen() -> None:
 def test_a_goal_that_holds_by_derivation_is_met_whatever_was_measured() -> None:
     link = Link(normal(0.5), normal(0.5, 0.1))
     test = sequential(link, [HIGH, LOW], derived={100: {LOW}})
-    found = test.judged(100, LOW)
+    found = test.result(100, LOW)
     assert (found.verdict, found.confidence, found.evidence.method, found.evidence.runs) == ("met", None, "bound", 0)
-    assert test.judged(100, HIGH).verdict == "missed"
+    assert test.result(100, HIGH).verdict == "missed"
     link = Link(normal(0.5), normal(0.5, 0.1))
-    assert sequential(link, [LOW], derived={100: {LOW}}).judged(100, LOW).verdict == "met"
+    assert sequential(link, [LOW], derived={100: {LOW}}).result(100, LOW).verdict == "met"
     assert len(link.asked) == FIRST, "nothing is left to decide"
 
 
 def test_progress_says_how_many_verdicts_are_reached() -> None:
-    told: list[str] = []
+    messages: list[str] = []
     expected: list[int] = []
     seen = SearchState(Link(normal(0.95)), [HIGH, LOW], Plan(100, 100, 100, least=LEAST))
-    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, Callbacks(known=told.append))
+    test = SequentialTest(seen, analyses_for(LEAST), independent, {}, expected.append, Callbacks(known=messages.append))
     test.run([100])
     assert expected == [FIRST, LEAST - FIRST]
-    assert told[0] == "0 of 2 verdicts reached"
+    assert messages[0] == "0 of 2 verdicts reached"
 
 
 # Buffers ---------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_the_configured_buffer_is_simulated_exactly_as_it_is() -> None:
     assert report.buffers[0].buffer == scenario.buffer
 
 
-def test_buffers_are_read_in_every_unit_and_told_apart() -> None:
+def test_buffers_are_read_in_every_unit_and_have_distinct_labels() -> None:
     scenario = Scenario.parse(SMALL)
     found = checked_buffers(scenario, ["20p", "20kB", "60ms", "1BDP", "link.buffer=20p", "20p"])
     settings = [each.setting for each in found.at.values()]
@@ -312,12 +312,12 @@ def test_of_several_buffers_the_worst_counts(small: Path) -> None:
         (("2p", "5p", "20p"), on_edge, 1),
         (("20p", "2p"), "utilization>=80%", 1),
     ):
-        asked = [part for buffer in buffers for part in ("--buffer", buffer)]
-        answer = forebay("check", small, *SHORT, *asked, "--goal", goal, "--json")
+        requested = [part for buffer in buffers for part in ("--buffer", buffer)]
+        answer = forebay("check", small, *SHORT, *requested, "--goal", goal, "--json")
         assert answer.code == code, (buffers, goal)
-        told = json.loads(answer.out)
-        assert told["verdict"] == {0: "met", 1: "missed", 3: "undecided"}[code]
-        assert [each["setting"] for each in told["buffers"]] == list(buffers)
+        data = json.loads(answer.out)
+        assert data["verdict"] == {0: "met", 1: "missed", 3: "undecided"}[code]
+        assert [each["setting"] for each in data["buffers"]] == list(buffers)
 
 
 @pytest.mark.parametrize(
@@ -391,12 +391,12 @@ def test_no_file_is_written(small: Path) -> None:
 
 
 def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
-    told = json.loads(forebay("check", small, *SHORT, "--goal", "bulk.loss_rate<=50%", "--json").out)
-    assert list(told) == [
+    data = json.loads(forebay("check", small, *SHORT, "--goal", "bulk.loss_rate<=50%", "--json").out)
+    assert list(data) == [
         "verdict", "confidence", "buffers", "cost", "warnings", "scenario_sha256", "engine", "version",
     ]  # fmt: skip
-    assert (told["confidence"], told["engine"]) == (0.95, "packet")
-    (found,) = told["buffers"]
+    assert (data["confidence"], data["engine"]) == (0.95, "packet")
+    (found,) = data["buffers"]
     assert list(found) == ["buffer", "setting", "verdict", "runs", "goals", "metrics", "groups", "twin"]
     assert set(found["buffer"]) == {"packets", "bytes", "seconds", "bdp"}
     assert (found["setting"], found["runs"]) == (None, LEAST)
@@ -410,22 +410,22 @@ def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
     assert set(found["groups"]) == {"bulk", "background"}
     mean = found["goals"]["utilization"]["measured"]["mean"]
     assert found["metrics"]["utilization"]["mean"] == pytest.approx(mean, rel=1e-12)
-    assert told["cost"]["replications"] == LEAST + found["twin"]["runs"]
+    assert data["cost"]["replications"] == LEAST + found["twin"]["runs"]
 
 
 def test_equal_checks_are_equal_bytes_at_any_number_of_threads(small: Path) -> None:
-    asked = ("check", small, *SHORT, "--buffer", "5p", "--buffer", "20p", "--json")
-    answers = [json.loads(forebay(*asked, "--jobs", jobs).out) for jobs in ("1", "2")]
+    requested = ("check", small, *SHORT, "--buffer", "5p", "--buffer", "20p", "--json")
+    answers = [json.loads(forebay(*requested, "--jobs", jobs).out) for jobs in ("1", "2")]
     assert without_costs(answers[0]) == without_costs(answers[1])
-    other = json.loads(forebay(*asked, "--set", "run.seed=4").out)
+    other = json.loads(forebay(*requested, "--set", "run.seed=4").out)
     assert other["buffers"] != answers[0]["buffers"]
 
 
 def test_the_verdict_at_a_buffer_is_the_same_alone_and_configured() -> None:
     scenario = Scenario.parse(SMALL).changed("run.measure=10s")
-    configured, asked = check(scenario).buffers[0], check(scenario, ["20p"]).buffers[0]
-    assert configured.goals == asked.goals
-    assert (configured.setting, asked.setting) == (None, "20p")
+    configured, requested = check(scenario).buffers[0], check(scenario, ["20p"]).buffers[0]
+    assert configured.goals == requested.goals
+    assert (configured.setting, requested.setting) == (None, "20p")
 
 
 def test_runs_of_a_search_are_never_those_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,12 +433,12 @@ def test_runs_of_a_search_are_never_those_of_a_check(monkeypatch: pytest.MonkeyP
 
     It did not choose the configured buffer, which it judges by the runs of a check.
     """
-    asked: dict[str, set[tuple[int, int]]] = {"check": set(), "recommend": set()}
+    requested: dict[str, set[tuple[int, int]]] = {"check": set(), "recommend": set()}
     what = "check"
     run = Measurements.__call__
 
     def spy(self: Measurements, pairs: Sequence[tuple[int, int]]) -> list[Report]:
-        asked[what].update(pairs)
+        requested[what].update(pairs)
         return run(self, pairs)
 
     monkeypatch.setattr(Measurements, "__call__", spy)
@@ -446,10 +446,10 @@ def test_runs_of_a_search_are_never_those_of_a_check(monkeypatch: pytest.MonkeyP
     check(scenario, ["5p", "20p"])
     what = "recommend"
     package.recommend(scenario)
-    assert min(number for _, number in asked["check"]) >= checking.SERIES
-    judged = {buffer for buffer, number in asked["recommend"] if number >= checking.SERIES}
+    assert min(number for _, number in requested["check"]) >= checking.SERIES
+    judged = {buffer for buffer, number in requested["recommend"] if number >= checking.SERIES}
     assert judged <= {20}
-    assert {buffer for buffer, _ in asked["recommend"]} > judged
+    assert {buffer for buffer, _ in requested["recommend"]} > judged
 
 
 # The bound -------------------------------------------------------------------------------------------------------
@@ -488,20 +488,20 @@ def stopped(directory: Path, after: int, **options: Any) -> None:
 
 
 def test_an_interrupted_check_goes_on_with_the_same_report(tmp_path: Path) -> None:
-    whole = check(Scenario.parse(SMALL))
+    uninterrupted = check(Scenario.parse(SMALL))
     stopped(tmp_path, after=12)
-    said: list[str] = []
-    again = check(Scenario.parse(SMALL), resume=tmp_path, tell=said.append)
-    assert said == ["resuming with 12 replications of an earlier command"]
-    assert again.cost.resumed == 12
-    assert without_costs(again.to_dict()) == without_costs(whole.to_dict())
+    messages: list[str] = []
+    repeated = check(Scenario.parse(SMALL), resume=tmp_path, tell=messages.append)
+    assert messages == ["resuming with 12 replications of an earlier command"]
+    assert repeated.cost.resumed == 12
+    assert without_costs(repeated.to_dict()) == without_costs(uninterrupted.to_dict())
     assert list(tmp_path.iterdir()) == [], "the report is there"
 
 
 def test_other_buffers_take_what_they_can(tmp_path: Path) -> None:
     stopped(tmp_path, after=12, buffers=["5p"])
-    again = check(Scenario.parse(SMALL), ["20p", "5p"], resume=tmp_path)
-    assert again.cost.resumed == 12
+    repeated = check(Scenario.parse(SMALL), ["20p", "5p"], resume=tmp_path)
+    assert repeated.cost.resumed == 12
 
 
 def over_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
@@ -551,13 +551,13 @@ ALONE = SMALL.replace('workload = { poisson = { rate = "1Mbps" } }', 'workload =
 def test_where_nothing_is_random_the_value_decides_and_a_warning_says_so(small: Path) -> None:
     small.write_text(ALONE.replace('"1Mbps" } }', '"1Mbps" } }\nstart = "0s"'), encoding="utf-8")
     answer = forebay("check", small, "--json")
-    told = json.loads(answer.out)
-    (found,) = told["buffers"]
+    data = json.loads(answer.out)
+    (found,) = data["buffers"]
     assert found["runs"] == FIRST
     goal = found["goals"]["utilization"]
     assert (goal["verdict"], goal["confidence"], goal["measured"]["half_width"]) == ("met", None, None)
     assert goal["evidence"]["method"] == "none"
-    assert any("are identical" in warning for warning in told["warnings"])
+    assert any("are identical" in warning for warning in data["warnings"])
     assert answer.code == 0
 
 
@@ -608,17 +608,17 @@ def words(lines: Iterable[str]) -> str:
 
 
 @pytest.mark.parametrize("columns", [100, 80, 60, 40])
-def test_every_goal_is_told_at_every_width(one: CheckReport, several: CheckReport, columns: int) -> None:
+def test_every_goal_is_printed_at_every_width(one: CheckReport, several: CheckReport, columns: int) -> None:
     for report in (one, several):
         lines = printed(report, columns)
         assert max(map(len, lines)) <= columns
-        told = words(lines)
+        text = words(lines)
         assert "…" not in words(line for line in lines if "Small link" not in line)
         for each in report.buffers:
             for goal in each.goals.values():
                 title = {"utilization": "utilization ≥ 85 %", "queue_delay_p99": "p99 delay ≤ 150 ms"}
-                assert title.get(goal.goal.key, f"{goal.goal.name.partition('.')[0]}: loss ≤ ") in told
-        assert told.count(" met") + told.count(" missed") >= sum(len(each.goals) for each in report.buffers)
+                assert title.get(goal.goal.key, f"{goal.goal.name.partition('.')[0]}: loss ≤ ") in text
+        assert text.count(" met") + text.count(" missed") >= sum(len(each.goals) for each in report.buffers)
 
 
 def test_the_first_line_is_the_answer(one: CheckReport, several: CheckReport) -> None:

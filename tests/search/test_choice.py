@@ -23,7 +23,7 @@ from forebay.search.ranking import compared
 from forebay.search.recommendation import Recommendation
 from forebay.search.smallest import Search
 from forebay.views.recommendation_text import recommendation_text
-from forebay.views.wording import standing_beside
+from forebay.views.wording import comparison_with_best
 from tests.support.commands import forebay
 from tests.support.noisy_links import EDGE, Link, utilization
 from tests.support.scenarios import SMALL
@@ -63,7 +63,7 @@ def test_every_combination_is_a_case() -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "told"),
+    ("over", "message"),
     [
         (["link.queue=droptail,codle"], "over: unknown queue `codle`; did you mean `codel`?"),
         (["link.queue=droptail,,codel"], "over: link.queue: found `droptail,,codel`; allowed: different values"),
@@ -77,17 +77,17 @@ def test_every_combination_is_a_case() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_choice_is_refused_before_anything_runs(over: list[str], told: str) -> None:
+def test_what_is_no_choice_is_refused_before_anything_runs(over: list[str], message: str) -> None:
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
     with pytest.raises(InputError, match=r"^over: ") as raised:
         recommend(Scenario.parse(SMALL), over=over, progress=refuse)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 @given(st.floats(0.51, 0.999), st.integers(1, 64))
-def test_the_best_of_several_has_the_confidence_that_was_asked_for(confidence: float, count: int) -> None:
+def test_the_best_of_several_has_the_requested_confidence(confidence: float, count: int) -> None:
     each = for_each(confidence, count)
     assert confidence <= each < 1
     assert of_all(each, count, confidence) == pytest.approx(confidence)
@@ -167,7 +167,7 @@ def test_more_margin_on_delay_is_better_than_a_smaller_buffer(answer: Recommenda
     assert order(slow, quick) == [("1", False), ("0", True)]
 
 
-def test_intervals_that_overlap_are_not_told_apart(answer: Recommendation) -> None:
+def test_overlapping_intervals_are_not_ranked(answer: Recommendation) -> None:
     found = [judged(answer, ("loss_rate", 0.01, mean, 0.001)) for mean in (0.005, 0.004, 0.0065)]
     assert order(*found) == [("1", False), ("0", False), ("2", True)]
 
@@ -226,7 +226,7 @@ def test_the_table_says_that_the_best_is_not_confirmed(answer: Recommendation) -
     quick = undecided(answer, ("queue_delay_p99", 0.03, 0.0004, 0.0001))
     _, found = compared([{"n": "slow"}, {"n": "quick"}], [slow, quick], 0.95)
     shown = replace(quick, alternatives=found)
-    assert [standing_beside(shown, number) for number in range(2)] == ["the best, not confirmed", "worse"]
+    assert [comparison_with_best(shown, number) for number in range(2)] == ["the best, not confirmed", "worse"]
 
 
 def test_a_choice_that_is_worse_in_everything_is_dominated(answer: Recommendation) -> None:
@@ -256,10 +256,10 @@ def test_the_table_of_choices_has_every_metric_at_any_width(answer: Recommendati
 
 
 def test_the_json_has_them(answer: Recommendation) -> None:
-    told = json.loads(answer.to_json())
-    assert told["choice"] == dict(answer.choice)
-    assert [each["choice"] for each in told["alternatives"]] == [dict(each.choice) for each in answer.alternatives]
-    assert told["alternatives"][0]["recommendation"] == told["recommendation"]
+    data = json.loads(answer.to_json())
+    assert data["choice"] == dict(answer.choice)
+    assert [each["choice"] for each in data["alternatives"]] == [dict(each.choice) for each in answer.alternatives]
+    assert data["alternatives"][0]["recommendation"] == data["recommendation"]
     assert "choice" not in recommend(Scenario.parse(SHORT), ["utilization>=90%"]).to_dict()
 
 
@@ -273,31 +273,31 @@ def test_a_choice_and_a_range_together() -> None:
     assert both.to_dict()["over"] == "link.rate=1.2Mbps..12Mbps"
 
 
-def test_without_any_answer_the_nearest_miss_is_told(tmp_path: Path) -> None:
+def test_without_an_answer_the_nearest_miss_is_printed(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(SHORT, encoding="utf-8")
-    told = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=99.99%", "--goal", "queue_delay_p99<=5ms",
+    done = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=99.99%", "--goal", "queue_delay_p99<=5ms",
                    "--out", tmp_path, "--report", tmp_path / "page.html")  # fmt: skip
-    assert told.code == 1
-    table = told.out[told.out.index("compared with the best") :].partition("With the configured buffer")[0]
+    assert done.code == 1
+    table = done.out[done.out.index("compared with the best") :].partition("With the configured buffer")[0]
     assert table.count("misses") == 3
     assert table.count("closest") == 1
-    assert "No buffer" in told.out
+    assert "No buffer" in done.out
     assert "Results of each alternative" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_command_line_shows_the_best_first(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(SHORT, encoding="utf-8")
-    told = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=90%", "--goal", "queue_delay_p99<=1s",
+    result = forebay("recommend", path, "--over", CCA, "--goal", "utilization>=90%", "--goal", "queue_delay_p99<=1s",
                    "--no-picture")  # fmt: skip
-    assert told.code == 0, told.err
-    lines = told.out.splitlines()
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
     first = next(index for index, line in enumerate(lines) if line.startswith("flows.bulk.cca"))
     table = lines[first + 2 : first + 5]
     assert "the best" in table[0] or "no clear difference" in table[0]
     assert {line.split()[0] for line in table} == {"newreno", "cubic", "vegas"}
-    assert f"with flows.bulk.cca = {table[0].split()[0]}" in told.out
+    assert f"with flows.bulk.cca = {table[0].split()[0]}" in result.out
 
 
 def test_an_interrupted_comparison_goes_on(tmp_path: Path) -> None:
@@ -306,10 +306,10 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     scenario = Scenario.parse(SHORT)
-    whole = recommend(scenario, over=CCA).to_dict()
+    uninterrupted = recommend(scenario, over=CCA).to_dict()
     with pytest.raises(KeyboardInterrupt):
         recommend(scenario, over=CCA, resume=tmp_path, progress=stop)
     resumed = recommend(scenario, over=CCA, resume=tmp_path).to_dict()
     assert resumed["cost"]["resumed"] >= 30, "those of the first searches, too"
-    del whole["cost"], resumed["cost"]
-    assert resumed == whole
+    del uninterrupted["cost"], resumed["cost"]
+    assert resumed == uninterrupted

@@ -19,7 +19,7 @@ from forebay.scenario import run_jobs
 from forebay.search.joint_buffers import SERIES, JointBuffers, PortBuffers
 from forebay.search.measurements import Measurements
 from forebay.search.port_classes import port_classes
-from forebay.views.answer_sentences import asked
+from forebay.views.answer_sentences import goal_text
 from forebay.views.class_sizing_text import class_sizing_text, link_line, paragraphs, sentence
 from forebay.views.wording import count
 from tests.support.commands import forebay
@@ -126,31 +126,31 @@ def test_the_confirmation_uses_runs_that_no_search_uses(
         return measured(self, pairs)
 
     monkeypatch.setattr(Measurements, "__call__", spy)
-    again = size_classes(scenario)
+    repeated = size_classes(scenario)
     assert min(numbers[True]) >= SERIES
     assert max(numbers[False]) < SERIES
-    assert _but_cost(again) == _but_cost(answer)
+    assert _but_cost(repeated) == _but_cost(answer)
 
 
 def _but_cost(answer: ClassSizing) -> dict[str, object]:
-    told = answer.to_dict()
-    del told["cost"]
-    return told
+    data = answer.to_dict()
+    del data["cost"]
+    return data
 
 
 @pytest.mark.long
-def test_threads_and_kept_runs_do_not_change_the_answer(
+def test_threads_and_stored_runs_do_not_change_the_answer(
     scenario: Scenario, answer: ClassSizing, tmp_path: Path
 ) -> None:
     assert _but_cost(size_classes(scenario, jobs=1)) == _but_cost(answer)
     cut = size_classes(scenario, within=0.4, resume=tmp_path)
     assert cut.verdict in {"undecided", "met"}
-    kept = list(tmp_path.glob("*.jsonl"))
-    whole = size_classes(scenario, resume=tmp_path)
-    assert _but_cost(whole) == _but_cost(answer)
+    retained = list(tmp_path.glob("*.jsonl"))
+    uninterrupted = size_classes(scenario, resume=tmp_path)
+    assert _but_cost(uninterrupted) == _but_cost(answer)
     if cut.verdict == "undecided":
-        assert kept
-        assert whole.cost.resumed > 0
+        assert retained
+        assert uninterrupted.cost.resumed > 0
     assert not list(tmp_path.glob("*.jsonl"))
 
 
@@ -182,12 +182,12 @@ def test_the_sizing_starts_above_the_configured_buffers_if_a_goal_fails_there(sc
 def test_a_class_that_no_goal_asks_for_room_keeps_its_buffer(scenario: Scenario) -> None:
     found = size_classes(scenario, ["calls.queue_delay_p99<=50ms"])
     two = scenario.changed("goal.utilization=>= 90%")
-    kept = size_classes(_without_loss_goal(two), ["calls.queue_delay_p99<=50ms"])
-    assert found.verdict == kept.verdict == "met"
-    voice = kept.classes[0]
+    retained = size_classes(_without_loss_goal(two), ["calls.queue_delay_p99<=50ms"])
+    assert found.verdict == retained.verdict == "met"
+    voice = retained.classes[0]
     assert voice.kept
     assert voice.nearest.packets == voice.configured.packets
-    assert [warning.kind for warning in kept.warnings if warning.subject == "voice"] == ["undemanded"]
+    assert [warning.kind for warning in retained.warnings if warning.subject == "voice"] == ["undemanded"]
 
 
 def _without_loss_goal(scenario: Scenario) -> Scenario:
@@ -289,7 +289,7 @@ def test_a_notebook_shows_the_sentences_every_class_and_every_goal(answer: Class
             assert f'<th scope="row">{found.name}</th><td>{count(found.configured)}</td>' in page
             assert f"<td>{count(found.nearest)}</td>" in page
         for goal in each.goals.values():
-            assert f'<th scope="row">{asked(goal)}</th>' in page
+            assert f'<th scope="row">{goal_text(goal)}</th>' in page
         assert ("recommended" in page) == each.feasible
     assert 0 <= page.index("much is lost") < page.index(sentence(urgent))
 
@@ -297,12 +297,12 @@ def test_a_notebook_shows_the_sentences_every_class_and_every_goal(answer: Class
 def test_the_json_has_every_class_and_goal(file: Path) -> None:
     found = forebay("recommend", file, "--classes", "--fresh", "--quick", "--json")
     assert found.code == 0, found.err
-    told = json.loads(found.out)
-    assert told["verdict"] == "met"
-    assert [each["key"] for each in told["classes"]] == list(CLASS_KEYS)
-    assert set(told["goals"]) == {"utilization", "calls.loss_rate"}
-    assert told["recommendation"]["packets"] == sum(each["buffer"]["packets"] for each in told["classes"])
-    assert any("a quick search" in warning for warning in told["warnings"])
+    data = json.loads(found.out)
+    assert data["verdict"] == "met"
+    assert [each["key"] for each in data["classes"]] == list(CLASS_KEYS)
+    assert set(data["goals"]) == {"utilization", "calls.loss_rate"}
+    assert data["recommendation"]["packets"] == sum(each["buffer"]["packets"] for each in data["classes"])
+    assert any("a quick search" in warning for warning in data["warnings"])
 
 
 @pytest.mark.long

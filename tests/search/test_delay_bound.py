@@ -46,7 +46,7 @@ BASE = Scenario.parse(OVERLOAD)
 
 def bounds(scenario: Scenario) -> Mapping[str, int]:
     """By goal, the largest buffer up to which it is derived to hold."""
-    return {goal.key: most for goal, most in delay_bounds(BufferVariable(scenario).named("link.buffer")).items()}
+    return {goal.key: most for goal, most in delay_bounds(BufferVariable(scenario).of_key("link.buffer")).items()}
 
 
 def test_the_bound_is_that_of_a_full_queue_of_the_largest_packets() -> None:
@@ -57,7 +57,7 @@ def test_the_bound_is_that_of_a_full_queue_of_the_largest_packets() -> None:
 def test_a_limit_in_bytes_is_filled_by_packets_of_any_size() -> None:
     scenario = BASE.changed("link.buffer=30kB")
     assert not scenario.core.packet_limit
-    varied = BufferVariable(scenario).named("link.buffer")
+    varied = BufferVariable(scenario).of_key("link.buffer")
     size = varied.size
     each = size.bytes / size.packets
     assert bounds(scenario)["queue_delay_max"] == int((0.999 * 0.06 * 5e5 - 1500) / each)
@@ -77,7 +77,7 @@ def test_no_run_exceeds_the_bound(queue: str, limit: str, layer: str) -> None:
         if most is None:
             assert threshold_ms == 7, "two packets with their frames take longer"
             continue
-        varied = BufferVariable(scenario).named("link.buffer")
+        varied = BufferVariable(scenario).of_key("link.buffer")
         for buffer in {most, max(1, most // 3)}:
             for replication in range(2):
                 turned = varied.apply(buffer)
@@ -91,7 +91,7 @@ def test_the_bound_is_not_far_from_what_a_run_reaches(layer: str) -> None:
     text = OVERLOAD.replace('packet = "200B"', 'packet = "1500B"')
     scenario = Scenario.parse(text).changed(f"link.rate_layer={layer}")
     most = bounds(scenario)["queue_delay_max"]
-    report = BufferVariable(scenario).named("link.buffer").apply(most + 3).run(replications=1)
+    report = BufferVariable(scenario).of_key("link.buffer").apply(most + 3).run(replications=1)
     assert report.metrics["queue_delay_max_s"].mean > 0.06
 
 
@@ -135,14 +135,14 @@ def test_a_bound_is_of_the_target_alone_and_holds_for_every_group() -> None:
     text = text.replace("workload =", 'path = ["first", "second"]\nworkload =')
     text = text.replace("count = 4", 'path = ["second"]\ncount = 16')
     scenario = Scenario.parse(text).changed("goal.flood.queue_delay_max=<= 60ms")
-    varied = BufferVariable(scenario).named("link.buffer")
+    varied = BufferVariable(scenario).of_key("link.buffer")
     found = {goal.key: most for goal, most in delay_bounds(varied).items()}
     assert found["flood.queue_delay_max"] == found["queue_delay_max"] == 18
     report = varied.apply(18).run(replications=1)
     assert 0.03 < report.metrics["queue_delay_max_s"].mean <= 0.06
     for group in report.groups:
         assert group.metrics["queue_delay_max_s"].mean <= 0.06
-    earlier = BufferVariable(scenario).named("links.first.buffer")
+    earlier = BufferVariable(scenario).of_key("links.first.buffer")
     assert delay_bounds(earlier) == {}
 
 
@@ -158,7 +158,7 @@ def test_no_goal_is_called_missed_within_its_bound(queue: str, quick: bool) -> N
         )
         most = {
             goal.name: packets
-            for goal, packets in delay_bounds(BufferVariable(answer.scenario).named("link.buffer")).items()
+            for goal, packets in delay_bounds(BufferVariable(answer.scenario).of_key("link.buffer")).items()
         }["queue_delay_max"]
         assert answer.verdict != "impossible"
         for warning in answer.warnings:

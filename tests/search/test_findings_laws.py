@@ -35,7 +35,7 @@ from tests.support.searches import DELAY, SCENARIO, UTILIZATION, bad, finished, 
 # The answer ------------------------------------------------------------------------------------------------------
 
 
-def test_the_answer_is_told_by_its_fresh_replications_and_a_compromise_by_all_it_has() -> None:
+def test_the_answer_uses_its_fresh_replications_and_a_compromise_uses_all() -> None:
     fresh = [good(number) for number in range(10, 18)]
     answered = finished({3: four(bad), 9: four(good)}, Outcome(buffer=9, confirmation=fresh), fresh={9: fresh})
     assert answered.at_answer() == (9, fresh)
@@ -70,11 +70,11 @@ def test_goals_are_judged_one_by_one(share: float | None) -> None:
         assert found.slack == pytest.approx(goal.margin(interval.mean))
         assert found.met == (goal is UTILIZATION if share is None else held >= 4 * share)
         assert found.binding == (goal is DELAY)
-        worst = known.search.worst_near(9, fresh)
+        worst = known.search.worst_margins_near(9, fresh)
         assert found.confidence == test.confidences(fresh, SCENARIO.goals, worst)[goal.key]
-        told = found.to_dict()
-        assert told["threshold"] == goal.threshold
-        assert "metric" not in told
+        data = found.to_dict()
+        assert data["threshold"] == goal.threshold
+        assert "metric" not in data
 
 
 def test_a_goal_that_is_just_met_is_met() -> None:
@@ -103,7 +103,7 @@ def test_a_fraction_counts_the_draws_in_which_all_hold() -> None:
     assert held.at_least == statistics.share_at_least(2, 4, 0.9)
 
 
-def test_buffers_are_told_in_every_unit() -> None:
+def test_buffers_are_printed_in_every_unit() -> None:
     def packets(size: BufferSize | None) -> float | None:
         return None if size is None else size.packets
 
@@ -162,8 +162,8 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, tes
     none = findings.judged_rule(known, rule(None))
     assert (none.buffer, none.measured, none.judgment.simulated) == (None, {}, False)
     assert none.notes == ("a note",)
-    for asked, packets in ((0.0, 1), (0.4, 1), (8.6, 9), (18.0, 18), (80.0, 80)):
-        found = findings.judged_rule(known, rule(asked))
+    for requested, packets in ((0.0, 1), (0.4, 1), (8.6, 9), (18.0, 18), (80.0, 80)):
+        found = findings.judged_rule(known, rule(requested))
         assert found.buffer is not None
         assert found.buffer.packets == packets
         assert found.notes == ("a note",)
@@ -196,7 +196,7 @@ def kinds(known: Evidence) -> list[Kind]:
     return [warning.kind for warning in warnings(known)]
 
 
-def test_replications_that_repeat_each_other_are_told() -> None:
+def test_equal_replications_are_warned_of() -> None:
     for count, different, words in (
         (8, 1, "all 8 replications at 9 packets are identical"),
         (8, 4, "only 4 of the 8 replications at 9 packets differ. They are too few for a confidence"),
@@ -220,7 +220,7 @@ def test_replications_that_repeat_each_other_are_told() -> None:
     assert warning.endswith("Make the traffic random, such as with a distribution for `start`, `rtt` or sizes")
 
 
-def test_flows_in_step_are_told_and_what_helps_is_told_once() -> None:
+def test_flows_in_step_are_warned_of_and_the_remedy_is_printed_once() -> None:
     text = SMALL.partition('[[flows]]\nname     = "background"')[0] + "[run]" + SMALL.partition("[run]")[2]
     step = Scenario.parse(text).changed("flows.bulk.count=3")
     cure = ". Use `--jitter`, which makes round trips and starts random"
@@ -230,34 +230,34 @@ def test_flows_in_step_are_told_and_what_helps_is_told_once() -> None:
     ):
         known = finished({9: fresh}, Outcome(buffer=9, confirmation=fresh), scenario=step, engine="packet")
         assert not known.confident
-        told = evidence_warnings._of_independence(known)
-        assert [warning.kind for warning in told] == kinds
-        assert [cure in warning for warning in told] == [False] * (len(kinds) - 1) + [True]
-        assert (told[-1].subject, told[-1].values) == ("bulk", {"flows": 3})
-        assert told[-1].startswith("3 flows are synchronized")
-        assert told[-1].endswith(f"carries no confidence{cure}")
-        assert told[0].startswith("all 8 replications at 9 packets are identical") or len(kinds) == 1
+        warnings_ = evidence_warnings._of_independence(known)
+        assert [warning.kind for warning in warnings_] == kinds
+        assert [cure in warning for warning in warnings_] == [False] * (len(kinds) - 1) + [True]
+        assert (warnings_[-1].subject, warnings_[-1].values) == ("bulk", {"flows": 3})
+        assert warnings_[-1].startswith("3 flows are synchronized")
+        assert warnings_[-1].endswith(f"carries no confidence{cure}")
+        assert warnings_[0].startswith("all 8 replications at 9 packets are identical") or len(kinds) == 1
     apart = step.changed('flows.bulk.rtt={ uniform = ["20ms", "40ms"] }')
     fresh = [good(number) for number in range(8)]
     assert finished({9: fresh}, Outcome(buffer=9, confirmation=fresh), scenario=apart, engine="packet").confident
 
 
-def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
-    again = Warning(Kind.MISSED_AGAIN, "noted by the search")
+def test_a_falling_curve_is_warned_of_once_for_each_goal() -> None:
+    repeated = Warning(Kind.MISSED_AGAIN, "noted by the search")
     other = Warning(Kind.NO_MARGIN, "something else")
     seen = {9: four(good)}
     fresh = four(good)
-    noted = finished(seen, Outcome(buffer=9, confirmation=fresh, notes=[again, other]))
-    assert list(warnings(noted)) == [again, other]
+    noted = finished(seen, Outcome(buffer=9, confirmation=fresh, notes=[repeated, other]))
+    assert list(warnings(noted)) == [repeated, other]
     outcome = Outcome(
         buffer=9,
         confirmation=fresh,
-        notes=[again, other],
+        notes=[repeated, other],
         gaps=((20, "a"), (21, "b"), (22, "a")),
         feasible_intervals=((7, 8), (3, 4), (2, 4)),
     )
-    kept, first, second, below = warnings(finished(seen, outcome))
-    assert kept is other
+    retained, first, second, below = warnings(finished(seen, outcome))
+    assert retained is other
     assert (first.subject, first.values) == ("a", {"missed_at": 20})
     assert first == "`a` is also missed above the answer, at 20, 22 packets"
     assert (second.subject, second.values) == ("b", {"missed_at": 21})
@@ -268,20 +268,20 @@ def test_where_the_curve_falls_again_is_told_once_for_each_goal() -> None:
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 12])
 def test_buffers_are_named_but_not_too_many_of_them(count: int) -> None:
     named = list(range(1, count + 1))
-    text = Words().named(*named)
+    text = Words().in_words(*named)
     assert text.endswith(" packet" if count == 1 else " packets")
     shown = [int(part) for part in text.partition(" packet")[0].replace(", ...", "").split(", ")]
     assert shown == named[: len(shown)]
     assert len(shown) == min(count, 6)
     assert ("..." in text) == (len(shown) < count)
-    assert Words().named(2) == "2 packets"
-    assert Words().named(0) == "0 packets"
+    assert Words().in_words(2) == "2 packets"
+    assert Words().in_words(0) == "0 packets"
     assert evidence_warnings._names(["a"]) == "a"
     assert evidence_warnings._names(["a", "b"]) == "a and b"
     assert evidence_warnings._names(["a", "b", "c", "d"]) == "a, b, c and d"
 
 
-def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
+def test_warnings_of_runs_are_merged_with_their_buffers() -> None:
     def warned(*subjects: str, kind: Kind = Kind.IMPRECISE) -> Report:
         made = good()
         made.__dict__["warnings"] = tuple(Warning(kind, f"few at {s}", subject=s) for s in subjects)
@@ -297,7 +297,7 @@ def test_what_runs_warn_of_is_told_once_with_the_buffers() -> None:
         assert part in merged
 
 
-def test_what_jitter_changed_is_told() -> None:
+def test_the_change_by_jitter_is_reported() -> None:
     nothing = Jitter(round_trips=(), starts=(), round_trip_s=0.001, start_s=0.5)
     both = Jitter(round_trips=("web", "bulk"), starts=("bulk",), round_trip_s=0.001, start_s=0.5)
     assert evidence_warnings._of_jitter(None) == []
@@ -332,7 +332,7 @@ def answer() -> Recommendation:
     return found
 
 
-def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: Recommendation) -> None:
+def test_the_default_is_95_percent_confidence_within_5_percent(answer: Recommendation) -> None:
     assert answer.confidence is not None
     assert answer.confidence >= 0.95
     assert answer.resolution == 0.05
@@ -351,7 +351,7 @@ def test_unless_asked_otherwise_an_answer_is_of_95_per_cent_within_5(answer: Rec
     assert repr(answer).endswith(decided)
 
 
-def test_a_conflict_is_proven_at_the_confidence_that_was_asked_for() -> None:
+def test_a_conflict_is_proven_at_the_requested_confidence() -> None:
     conflict = recommend(SCENARIO, ["utilization>=99.9%", "queue_delay_p99<=1ms"], engine="packet", replications=2)
     assert not conflict.feasible
     assert (conflict.verdict, conflict.confidence) == ("impossible", 0.95)
@@ -406,18 +406,18 @@ def test_the_cost_is_of_all_that_was_measured(answer: Recommendation) -> None:
     assert cost.peak_rss_bytes > 0
 
 
-def test_the_json_has_what_was_asked_for_and_no_more(answer: Recommendation) -> None:
-    told = answer.to_dict()
+def test_the_json_has_the_requested_parts_only(answer: Recommendation) -> None:
+    data = answer.to_dict()
     extras = {"sensitivity", "configuration", "configurations", "pareto", "jitter", "over"}
-    assert not extras & set(told)
-    assert told == answer.data == json.loads(answer.to_json())
+    assert not extras & set(data)
+    assert data == answer.data == json.loads(answer.to_json())
     one = recommend(SCENARIO, platforms=["linux"], pareto="utilization,queue_delay_p99", engine="fluid", jitter=True)
     assert extras & set(one.to_dict()) == {"configuration", "pareto", "jitter"}
     two = recommend(SCENARIO, platforms=["linux", "ios-xr"], engine="fluid")
-    told = two.to_dict()
-    assert extras & set(told) == {"configuration", "configurations"}
-    assert told["configuration"] == told["configurations"][0]
-    assert len(told["configurations"]) == 2
+    data = two.to_dict()
+    assert extras & set(data) == {"configuration", "configurations"}
+    assert data["configuration"] == data["configurations"][0]
+    assert len(data["configurations"]) == 2
 
 
 def test_costs_are_added_up_but_for_memory() -> None:
@@ -445,7 +445,7 @@ def test_goals_are_asked_for_somewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"pareto": "utilization"}, "two metrics"),
         ({"confidence": 2.0}, "above 0.5 and below 1"),
@@ -456,15 +456,15 @@ def test_goals_are_asked_for_somewhere() -> None:
         ({"platforms": ["abacus"]}, "abacus"),
     ],
 )
-def test_what_is_wrong_is_found_before_anything_runs(wrong: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_found_before_anything_runs(wrong: dict[str, Any], message: str) -> None:
     def never(*_: object) -> None:
         pytest.fail("something ran")
 
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         recommend(SCENARIO, progress=never, **wrong)
 
 
-def test_a_warm_up_that_is_too_short_is_told_of_packets() -> None:
+def test_a_short_warm_up_is_warned_of_for_the_packet_engine() -> None:
     starting = SCENARIO.changed("flows.bulk.start=20s", "run.measure=60s")
     goals = ["utilization>=10%", "queue_delay_p99<=5s", "queue_mean>=1p"]
     kinds = {Kind.STILL_STARTING, Kind.NOT_SETTLED}
@@ -476,8 +476,8 @@ def test_a_warm_up_that_is_too_short_is_told_of_packets() -> None:
 
 def test_buffers_have_at_least_one_packet() -> None:
     rules = [rule(0.2), rule(None), rule(8.6), rule(1.0)]
-    asked = Question(BufferVariable(SCENARIO), {}, rules, (), None, lengthened(SCENARIO))
-    assert asked.of_rules == [1, 9, 1]
+    requested = Question(BufferVariable(SCENARIO), {}, rules, (), None, lengthened(SCENARIO))
+    assert requested.of_rules == [1, 9, 1]
     tiny = SCENARIO.changed("link.buffer=100B")
     assert named_numbers(BufferVariable(tiny), [" 3p "]) == {"as configured": 1, "3p": 3}
     assert named_numbers(BufferVariable(SCENARIO), []) == {"as configured": 20}
@@ -504,9 +504,9 @@ def test_variations_are_searched_for_around_the_answer(
         around = 50
     known = finished({9: four(good)}, outcome)
     monkeypatch.setattr(variations, "Search", Looking)
-    told = variations.variations(known)
-    assert [(each.what, each.factor) for each in told] == [("rtt", 0.8), ("rtt", 1.2), ("load", 0.8), ("load", 1.2)]
-    for number, ((plan, before), each) in enumerate(zip(plans, told, strict=True)):
+    varied = variations.variations(known)
+    assert [(each.what, each.factor) for each in varied] == [("rtt", 0.8), ("rtt", 1.2), ("load", 0.8), ("load", 1.2)]
+    for number, ((plan, before), each) in enumerate(zip(plans, varied, strict=True)):
         assert plan.smallest == max(1, around // 4)
         assert plan.largest == min(80, 4 * around)
         assert plan.gap == 2.0

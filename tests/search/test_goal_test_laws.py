@@ -141,7 +141,7 @@ def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
 ) -> None:
     test, reports = ShareTest(share), split(drawn)
     holding = sum(one >= 0.5 and other <= 0.1 for one, other in drawn)
-    assert test.held(reports, [HIGH, LOW]) == holding
+    assert test.draws_met(reports, [HIGH, LOW]) == holding
     assert test.margin(reports, [HIGH, LOW]) == pytest.approx(holding / len(drawn) - share)
     draws = set(drawn)
     assume(2 * len(draws) > len(drawn))
@@ -162,9 +162,9 @@ def test_a_share_is_judged_by_the_draws_in_which_all_goals_hold(
 
 def test_a_goal_holds_where_it_is_just_met() -> None:
     reports = seen([0.5, 0.4999, 0.5001, 0.5], [0.1, 0.1, 0.1, 0.1001])
-    assert ShareTest(0.5).held(reports, [HIGH]) == 3
-    assert ShareTest(0.5).held(reports, [LOW]) == 3
-    assert ShareTest(0.5).held(reports, [HIGH, LOW]) == 2
+    assert ShareTest(0.5).draws_met(reports, [HIGH]) == 3
+    assert ShareTest(0.5).draws_met(reports, [LOW]) == 3
+    assert ShareTest(0.5).draws_met(reports, [HIGH, LOW]) == 2
     assert ShareTest(0.5).margin(reports, [HIGH, LOW]) == 0.0
 
 
@@ -322,7 +322,7 @@ def test_a_miss_is_shown_with_two_digits_and_never_with_an_exponent(by: float) -
 
 @given(st.floats(1.0, 5000.0))
 def test_how_many_times_too_large_is_shown_with_two_digits(times: float) -> None:
-    found = RuleVerdict(True, 1.0, simulated=True, times=times).found
+    found = RuleVerdict(True, 1.0, simulated=True, times=times).measured_verdict
     if times < 1.05:
         assert found in {"meets every goal at the recommendation", "meets every goal at 1.1 x the recommendation"}
         return
@@ -345,15 +345,15 @@ def test_a_share_is_in_per_cent_and_never_all_unless_it_is(share: float) -> None
 
 
 def test_what_was_not_simulated_is_not_spoken_of() -> None:
-    assert RuleVerdict(True, 1.0).found == ""
-    assert RuleVerdict(True, 1.0, simulated=True).found == "meets every goal"
+    assert RuleVerdict(True, 1.0).measured_verdict == ""
+    assert RuleVerdict(True, 1.0, simulated=True).measured_verdict == "meets every goal"
     assert (
         RuleVerdict(True, 1.0, simulated=True, times=2.0).words
         == "applies, meets every goal at 2.0 x the recommendation"
     )
     off = RuleVerdict(True, 1.0, simulated=True, miss=Miss("x", 3.0, "points"), times=2.0)
     assert off.miss is not None
-    assert off.found == f"misses {off.miss.subject} by 3 points"
-    told = off.to_dict()
-    assert told["words"] == f"applies, {off.found}"
-    assert (told["applies"], told["share"], told["simulated"], told["times"]) == (True, 1.0, True, 2.0)
+    assert off.measured_verdict == f"misses {off.miss.subject} by 3 points"
+    data = off.to_dict()
+    assert data["words"] == f"applies, {off.measured_verdict}"
+    assert (data["applies"], data["share"], data["simulated"], data["times"]) == (True, 1.0, True, 2.0)

@@ -68,15 +68,15 @@ def kinds(answer: Any) -> set[Kind]:
 )
 def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], doubts: set[Kind]) -> None:
     as_it_is = scenario(*changes)
-    plain = recommend(as_it_is)
-    assert plain.feasible
-    assert plain.confidence is None
-    assert kinds(plain) & DOUBTS >= doubts
-    assert Kind.LOCK_STEP not in kinds(plain) - doubts
-    assert all(goal.confidence is None for goal in plain.goals.values())
-    assert next(each.kind for each in plain.warnings if not each.urgent) in DOUBTS
-    assert sum("`--jitter`" in warning for warning in plain.warnings) == 1
-    assert json.loads(plain.to_json())["confidence"] is None
+    unchanged = recommend(as_it_is)
+    assert unchanged.feasible
+    assert unchanged.confidence is None
+    assert kinds(unchanged) & DOUBTS >= doubts
+    assert Kind.LOCK_STEP not in kinds(unchanged) - doubts
+    assert all(goal.confidence is None for goal in unchanged.goals.values())
+    assert next(each.kind for each in unchanged.warnings if not each.urgent) in DOUBTS
+    assert sum("`--jitter`" in warning for warning in unchanged.warnings) == 1
+    assert json.loads(unchanged.to_json())["confidence"] is None
 
     # Exact hosts keep their phases all the same: a twin would tell.
     as_it_is = as_it_is.changed("flows.bulk.processing=packet")
@@ -88,11 +88,11 @@ def test_no_confidence_without_chance_and_jitter_brings_it(changes: list[str], d
     assert next(each.kind for each in cured.warnings if not each.urgent) is Kind.JITTERED
     assert cured.jitter is not None
     assert cured.jitter.round_trips == ("bulk",)
-    told = cured.to_dict()
+    data = cured.to_dict()
     simulated = jittered(as_it_is)[0].core.sha256
-    assert told["scenario_sha256"] == simulated != as_it_is.core.sha256
-    assert told["jitter"]["round_trip_s"] == pytest.approx(1500 * 8 / 20e6)
-    assert "jitter" not in plain.to_dict()
+    assert data["scenario_sha256"] == simulated != as_it_is.core.sha256
+    assert data["jitter"]["round_trip_s"] == pytest.approx(1500 * 8 / 20e6)
+    assert "jitter" not in unchanged.to_dict()
 
 
 @pytest.mark.parametrize(
@@ -140,13 +140,13 @@ def test_the_command_line_and_the_page_say_so(tmp_path: Path) -> None:
     path = tmp_path / "step.toml"
     path.write_text(TEXT, encoding="utf-8")
     page = tmp_path / "step.html"
-    told = forebay("recommend", path, "--no-picture", "--report", page)
-    assert told.code == 0, told.err
+    answer = forebay("recommend", path, "--no-picture", "--report", page)
+    assert answer.code == 0, answer.err
     assert "no confidence: the replications are identical and the flows have identical timing" in " ".join(
-        told.out.split()
+        answer.out.split()
     )
-    assert "confidence >" not in told.out
-    assert "Use `--jitter`" in told.out
+    assert "confidence >" not in answer.out
+    assert "Use `--jitter`" in answer.out
     text = page.read_text(encoding="utf-8")
     assert "no confidence: the replications are identical and the flows have identical timing" in " ".join(text.split())
     assert "% confidence" not in text
@@ -266,12 +266,12 @@ def test_jitter_makes_replications_differ() -> None:
     assert found == [1, 4]
 
 
-def recommend_less(asked: Scenario, *, jitter: bool) -> int:
+def recommend_less(requested: Scenario, *, jitter: bool) -> int:
     """How many different outcomes four replications have."""
     from forebay import _core
     from forebay.scenario import run_jobs
 
-    core = jittered(asked)[0].core if jitter else asked.core
+    core = jittered(requested)[0].core if jitter else requested.core
     return different(run_jobs([_core.Job(core, "packet", 1, replication) for replication in range(4)]))
 
 
@@ -304,7 +304,7 @@ def test_a_confidence_is_rounded_down_and_never_all(probability: float, text: st
     assert confidence(probability) == text
 
 
-def test_a_confidence_is_printed_with_as_many_places_as_wanted() -> None:
+def test_a_confidence_is_rounded_down_to_the_requested_digits() -> None:
     assert confidence(0.97499, 2) == "97.49 %"
     assert confidence(1.0, 2) == "> 99.99 %"
     assert confidence(1.0, 0) == "> 99 %"
@@ -346,10 +346,10 @@ def test_the_command_line_and_the_page_say_that_a_formula_is_none_of_a_sample(tm
     path, page = tmp_path / "step.toml", tmp_path / "step.html"
     path.write_text(TEXT, encoding="utf-8")
     options = ("--engine", "closed_form", "--goal", "utilization>=90%", "--no-picture", "--report", page)
-    told = forebay("recommend", path, *options)
-    assert told.code == 0, told.err
-    assert "(no confidence: there are no replications)" in told.out
-    for text in (told.out, page.read_text(encoding="utf-8")):
+    answer = forebay("recommend", path, *options)
+    assert answer.code == 0, answer.err
+    assert "(no confidence: there are no replications)" in answer.out
+    for text in (answer.out, page.read_text(encoding="utf-8")):
         assert "confidence >" not in text
         assert "% confidence" not in text
         assert "±" not in text

@@ -56,18 +56,18 @@ def rung(factor: int, at: float, error: float = 1.1) -> Rung:
 
 @pytest.mark.parametrize("factor", [2, 5, 10])
 def test_a_smaller_link_leaves_each_flow_its_share(factor: int) -> None:
-    whole = Scenario.parse(LARGE)
-    small = ScaledLinks(whole).by(factor)
-    assert small.core.rate_bps == pytest.approx(whole.core.rate_bps / factor)
-    counts = [{name: count for name, count, *_ in each.core.groups} for each in (whole, small)]
+    complete = Scenario.parse(LARGE)
+    small = ScaledLinks(complete).by(factor)
+    assert small.core.rate_bps == pytest.approx(complete.core.rate_bps / factor)
+    counts = [{name: count for name, count, *_ in each.core.groups} for each in (complete, small)]
     assert counts[1]["long"] == counts[0]["long"] / factor
-    assert small.core.background_load == pytest.approx(whole.core.background_load)
-    kept = ("rtt", "access", "start", "cca", "packet")
-    groups = [each.resolved["flows"][0] for each in (whole, small)]
-    assert {key: groups[0][key] for key in kept} == {key: groups[1][key] for key in kept}
-    assert small.core.duration_s == whole.core.duration_s
-    assert small.goals == whole.goals
-    assert small.buffer.seconds == pytest.approx(whole.buffer.seconds, rel=0.01)
+    assert small.core.background_load == pytest.approx(complete.core.background_load)
+    retained = ("rtt", "access", "start", "cca", "packet")
+    groups = [each.resolved["flows"][0] for each in (complete, small)]
+    assert {key: groups[0][key] for key in retained} == {key: groups[1][key] for key in retained}
+    assert small.core.duration_s == complete.core.duration_s
+    assert small.goals == complete.goals
+    assert small.buffer.seconds == pytest.approx(complete.buffer.seconds, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -55,27 +55,27 @@ def test_every_kind_of_workload_is_tried() -> None:
 @pytest.mark.parametrize("kind", list(WORKLOADS))
 def test_what_is_foretold_is_what_is_reported(kind: str, engine: str) -> None:
     """Where packets are lost and transfers end, a report has exactly the metrics that goals may be about."""
-    asked = scenario(kind)
+    requested = scenario(kind)
     try:
-        report = asked.run(engine, replications=1)
+        report = requested.run(engine, replications=1)
     except UnsupportedError:
         assert engine == "fluid"
         assert kind not in {"persistent", "poisson", "cbr", "on_off"}
         return
     (group,) = report.groups
-    assert named(group.metrics) == set(Measurable(asked, engine).metrics(group.name))
-    assert named(report.metrics) == set(Measurable(asked, engine).metrics())
+    assert named(group.metrics) == set(Measurable(requested, engine).metrics(group.name))
+    assert named(report.metrics) == set(Measurable(requested, engine).metrics())
 
 
 @pytest.mark.parametrize("engine", ["packet", "fluid"])
 def test_what_is_foretold_of_a_mix(engine: str) -> None:
     kinds = ("persistent", "cbr") if engine == "fluid" else tuple(WORKLOADS)
-    asked = scenario(*kinds)
-    report = asked.run(engine, replications=1)
+    requested = scenario(*kinds)
+    report = requested.run(engine, replications=1)
     # Not every flow of a crowd gets anywhere.
-    assert named(report.metrics) <= set(Measurable(asked, engine).metrics())
+    assert named(report.metrics) <= set(Measurable(requested, engine).metrics())
     for group in report.groups:
-        assert named(group.metrics) <= set(Measurable(asked, engine).metrics(group.name))
+        assert named(group.metrics) <= set(Measurable(requested, engine).metrics(group.name))
 
 
 def test_a_medium_has_a_loss_rate_where_it_loses() -> None:
@@ -143,7 +143,7 @@ def test_engines_that_leave_metrics_out_are_engines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("goal", "told"),
+    ("goal", "messages"),
     [
         ("background.completion_time_p99<=1s", ["transfers that end", "the group's workload is poisson", "loss_rate"]),
         ("bulk.completion_time_p99<=1s", ["transfers that end", "the group's workload is persistent", "timeouts"]),
@@ -162,13 +162,13 @@ def test_engines_that_leave_metrics_out_are_engines() -> None:
         ("mice.loss_rate<=1%", ["mice", "bulk, background"]),
     ],
 )
-def test_a_goal_that_cannot_be_is_refused_at_once(goal: str, told: list[str], small: Path) -> None:
+def test_a_goal_that_cannot_be_is_refused_at_once(goal: str, messages: list[str], small: Path) -> None:
     started = time.perf_counter()
     with pytest.raises(InputError) as raised:
         recommend(Scenario.load(small), [goal], progress=refuse)
     assert time.perf_counter() - started < 0.5
     assert str(raised.value).startswith("goals: ")
-    for part in told:
+    for part in messages:
         assert part in str(raised.value)
     answer = forebay("recommend", small, "--goal", goal)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
@@ -184,7 +184,7 @@ def test_fairness_needs_flows_that_last() -> None:
         recommend(scenario("open_loop"), ["jain_index>=0.9"], progress=refuse)
 
 
-def test_what_an_engine_leaves_out_is_said() -> None:
+def test_metrics_missing_from_an_engine_are_listed() -> None:
     with pytest.raises(
         InputError, match=r"found `mark_rate`.*the fluid engine does not report it; allowed for the lin"
     ):
@@ -192,7 +192,7 @@ def test_what_an_engine_leaves_out_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted", "place"),
+    ("found", "expected", "place"),
     [
         ('utilization = ">= 85%"', 'utilization = ">= 85"', "small.toml:26: goal.utilization: "),
         (
@@ -202,8 +202,8 @@ def test_what_an_engine_leaves_out_is_said() -> None:
         ),
     ],
 )
-def test_a_goal_of_the_file_is_named_with_its_line(found: str, wanted: str, place: str, small: Path) -> None:
-    small.write_text(SMALL.replace(found, wanted), encoding="utf-8")
+def test_a_goal_of_the_file_is_named_with_its_line(found: str, expected: str, place: str, small: Path) -> None:
+    small.write_text(SMALL.replace(found, expected), encoding="utf-8")
     answer = forebay("recommend", small, "--goal", "loss_rate<=50%")
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert place in answer.err

@@ -108,8 +108,8 @@ def test_noise_does_not_depend_on_order_sign_or_what_is_added(points: list[tuple
         [(-x, y) for x, y in points],
         [(x, y + more) for x, y in points],
     ):
-        again = scatter([(float(x), float(y)) for x, y in other])
-        assert again.variance == pytest.approx(found.variance, abs=1e-9)
+        repeated = scatter([(float(x), float(y)) for x, y in other])
+        assert repeated.variance == pytest.approx(found.variance, abs=1e-9)
     assert found.degrees < len(points)
     assert found.degrees >= len(points) - len({x for x, _ in points})
 
@@ -161,7 +161,7 @@ def test_a_line_is_the_one_of_least_squares(points: list[tuple[float, float]], a
 
 
 @pytest.mark.parametrize("away", [0.0, 1.5])
-def test_the_zero_of_a_line_lies_where_is_said_as_often_as_is_said(away: float) -> None:
+def test_the_interval_of_a_root_covers_it_at_the_stated_rate(away: float) -> None:
     """Each end of the interval is beyond the zero in 1 % of 2,000 noisy lines, inside the data and outside of it."""
     random = np.random.default_rng(7)
     missed = unbounded = 0
@@ -222,7 +222,7 @@ buffers = st.lists(st.sampled_from([1, 40, 45, 50, 51, 60, 75, 300, 2000]), min_
 @given(
     st.lists(st.tuples(st.sampled_from(["observe", "keep", "other", "instead"]), buffers), max_size=8), st.integers(0)
 )
-def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, list[int]]], seed: int) -> None:
+def test_cached_values_equal_recomputed_values(steps: list[tuple[str, list[int]]], seed: int) -> None:
     """However replications come: one by one, several at once, by another search on the same ones, or all anew."""
     search = SearchState(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
     other = SearchState(search.measure, MARGINS, search.plan)
@@ -242,10 +242,10 @@ def test_what_is_computed_once_is_what_is_computed_anew(steps: list[tuple[str, l
                 assert search.together(buffer, [goal]) is fresh.together(buffer, [goal])
                 assert search.misses(buffer, [goal]) == fresh.misses(buffer, [goal])
         assert search.compromise() == fresh.compromise()
-        plain: Mapping[int, list[Report]] = {place: list(reports) for place, reports in search.samples.items()}
+        values: Mapping[int, list[Report]] = {place: list(reports) for place, reports in search.samples.items()}
         for goal in MARGINS:
-            assert list(observations(search.samples, goal)) == list(observations(plain, goal))
-            for place, reports in plain.items():
+            assert list(observations(search.samples, goal)) == list(observations(values, goal))
+            for place, reports in values.items():
                 assert mean_margin(goal, search.samples[place]) == mean_margin(goal, reports)
 
 
@@ -299,7 +299,7 @@ def test_without_noise_the_edge_is_closed_in_on_by_few_pairs(zero: float, side: 
 
 
 @pytest.mark.parametrize("side", [1, -1])
-def test_through_noise_the_edge_is_as_sure_as_asked_or_the_observations_are_spent(side: int) -> None:
+def test_a_noisy_threshold_reaches_the_requested_confidence_or_the_budget(side: int) -> None:
     """The threshold lies within 3 of its errors; more caution is further away, none at all the nearest."""
     for seed in range(20):
         for noise in (0.003, 0.01):

@@ -40,7 +40,7 @@ SYSTEMS: dict[str, tuple[Callable[[int], float], int | None]] = {
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("noise", [0.05, 0.5])
-def test_the_best_lies_where_it_is_said_to_as_often_as_stated(name: str, noise: float) -> None:
+def test_the_interval_of_the_optimum_covers_it_at_the_stated_rate(name: str, noise: float) -> None:
     """In 95 of 100 searches at least (three standard errors allowed); of a flat one nothing is claimed."""
     mean, best = SYSTEMS[name]
     searches, held, lost = 100, 0, []
@@ -145,10 +145,10 @@ def test_without_goals_every_value_will_do() -> None:
     assert best.low.number > 5
     fresh = scenario.changed("link.buffer=5p").run(replications=12, seed=5).metrics["loss_rate"]
     assert best.measured.mean < fresh.mean
-    told = answer.to_dict()
-    assert told["goals"] == {}
-    assert told["optimum"]["metric"] == "loss_rate"
-    assert told["optimum"]["low"]["unit"] == "packets"
+    data = answer.to_dict()
+    assert data["goals"] == {}
+    assert data["optimum"]["metric"] == "loss_rate"
+    assert data["optimum"]["low"]["unit"] == "packets"
 
 
 def test_of_choices_the_one_with_the_best_metric_comes_first() -> None:
@@ -178,7 +178,7 @@ def test_where_nothing_meets_the_goals_nothing_is_best() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "message"),
     [
         ({"minimize": "delay"}, "minimize: unknown metric `delay`; "),
         ({"maximize": "bulk.delay"}, "maximize: unknown metric `delay`; "),
@@ -190,26 +190,26 @@ def test_where_nothing_meets_the_goals_nothing_is_best() -> None:
         ({"minimize": "loss_rate", "largest": True}, "largest: cannot be combined with"),
     ],
 )
-def test_what_cannot_be_best_is_refused_before_anything_runs(asked: dict[str, object], told: str) -> None:
+def test_what_cannot_be_best_is_refused_before_anything_runs(options: dict[str, object], message: str) -> None:
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
     with pytest.raises(InputError) as raised:
-        recommend(Scenario.parse(SHORT), progress=refuse, **asked)
-    assert told in str(raised.value)
+        recommend(Scenario.parse(SHORT), progress=refuse, **options)
+    assert message in str(raised.value)
 
 
 def test_the_command_line_says_what_is_lowest(small: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    told = forebay("recommend", small, "--set", "run.measure=8s", "--minimize", "queue_delay_p99", "--over",
+    answer = forebay("recommend", small, "--set", "run.measure=8s", "--minimize", "queue_delay_p99", "--over",
                    "link.rate=1.2Mbps..12Mbps", "--goal", "utilization>=95%", "--goal", "queue_delay_p99<=1s",
                    "--out", tmp_path, "--report", page)  # fmt: skip
-    assert told.code == 0, told.err
-    lines = told.out.splitlines()
+    assert answer.code == 0, answer.err
+    lines = answer.out.splitlines()
     assert lines[1].startswith("We recommend link.rate = ")
-    assert "P99 delay there is the lowest" in told.out
-    assert "(95 % interval)" in told.out
-    assert "true minimum" not in told.out
+    assert "P99 delay there is the lowest" in answer.out
+    assert "(95 % interval)" in answer.out
+    assert "true minimum" not in answer.out
     assert "value of link.rate of the lowest p99 queueing delay" in page.read_text(encoding="utf-8")
     saved = json.loads((tmp_path / "small-recommendation.json").read_text(encoding="utf-8"))
     assert saved["optimum"]["sense"] == "minimize"
@@ -220,10 +220,10 @@ def test_without_goals_pictures_and_pages_are_drawn(small: Path, tmp_path: Path)
     bare = tmp_path / "bare.toml"
     bare.write_text(small.read_text(encoding="utf-8").partition("[goal]")[0], encoding="utf-8")
     page = tmp_path / "page.html"
-    told = forebay("recommend", bare, "--set", "run.measure=4s", "--maximize", "utilization", "--verbose", "--out",
+    answer = forebay("recommend", bare, "--set", "run.measure=4s", "--maximize", "utilization", "--verbose", "--out",
                    tmp_path, "--report", page)  # fmt: skip
-    assert told.code == 0, told.err
-    assert "true optimum" in told.out
-    assert "no confidence" not in told.out
+    assert answer.code == 0, answer.err
+    assert "true optimum" in answer.out
+    assert "no confidence" not in answer.out
     assert "with which" not in page.read_text(encoding="utf-8").partition("</section>")[0]
     assert (tmp_path / "bare-recommendation.png").stat().st_size > 5_000

@@ -54,24 +54,24 @@ def test_options_have_the_defaults_of_the_keywords() -> None:
 @pytest.mark.parametrize("answers", [1, 2, 10])
 def test_several_answers_share_the_error_and_the_time(answers: int) -> None:
     each = Precision(0.9, within=60.0).among(answers)
-    assert each.asked == 0.9
+    assert each.requested_confidence == 0.9
     assert each.level == pytest.approx(1 - 0.1 / answers)
     assert each.least_runs == Precision(0.9).least_runs
     assert each.budget.within == pytest.approx(60 / answers)
 
 
 def test_a_quick_look_states_no_more_than_it_looks_for() -> None:
-    assert [Precision(asked, quick=True).asked for asked in (0.6, 0.8, 0.95)] == [0.6, 0.8, 0.8]
+    assert [Precision(requested, quick=True).requested_confidence for requested in (0.6, 0.8, 0.95)] == [0.6, 0.8, 0.8]
 
 
-def test_a_key_is_told_from_choices() -> None:
+def test_a_key_with_a_range_is_distinguished_from_choices() -> None:
     assert (Sizing().key, Sizing().choices) == ("link.buffer", [])
     both = Sizing(("flows.*.cca=cubic,bbr", "link.rate=1Mbps..2Mbps"), minimize="loss_rate")
     assert both.key == "link.rate=1Mbps..2Mbps"
     assert [each.key for each in both.choices] == ["flows.*.cca"]
     with pytest.raises(InputError, match="combined with --minimize"):
-        both.refuse_beside(sensitivity=False, largest=True)
-    Sizing().refuse_beside(largest=True)
+        both.refuse_combination(sensitivity=False, largest=True)
+    Sizing().refuse_combination(largest=True)
 
 
 class Following:
@@ -111,7 +111,7 @@ def test_a_label_precedes_what_is_known_and_nothing_else() -> None:
 
 
 def test_a_search_tells_its_listener() -> None:
-    told: list[str] = []
-    answer = recommend(Scenario.parse(SMALL), quick=True, known=told.append)
-    assert told
-    assert str(answer.packets) in told[-1]
+    messages: list[str] = []
+    answer = recommend(Scenario.parse(SMALL), quick=True, known=messages.append)
+    assert messages
+    assert str(answer.packets) in messages[-1]

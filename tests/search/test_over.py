@@ -96,7 +96,7 @@ REST = "link.queue.classes.rest.buffer"
 )
 def test_a_buffer_has_one_name_and_turning_it_leaves_the_others_alone(text: str, over: str, key: str) -> None:
     scenario = Scenario.parse(text)
-    found = BufferVariable(scenario).named(over)
+    found = BufferVariable(scenario).of_key(over)
     assert found == BufferVariable(scenario, key)
     turned = found.apply(7)
     for other in scenario.core.buffer_keys:
@@ -122,13 +122,13 @@ def test_a_key_says_where_it_is(key: str, place: tuple[str | None, str | None]) 
 
 def test_buffers_are_read_where_they_are() -> None:
     classes, links = Scenario.parse(CLASSES), Scenario.parse(LINKS)
-    assert BufferVariable(classes).named(VOICE).read("2kB") == 10, "packets of 200 bytes"
-    assert BufferVariable(classes).named(TARGET).read("15kB") == 10
-    assert BufferVariable(links).named("links.uplink.buffer").read("20ms") == 10, "at 4 Mb/s"
-    assert BufferVariable(links).named("links.uplink.buffer").scale == pytest.approx(4e6 * 0.03 / 8000)
-    assert BufferVariable(links).named(TARGET).scale == links.core.bdp_packets
+    assert BufferVariable(classes).of_key(VOICE).read("2kB") == 10, "packets of 200 bytes"
+    assert BufferVariable(classes).of_key(TARGET).read("15kB") == 10
+    assert BufferVariable(links).of_key("links.uplink.buffer").read("20ms") == 10, "at 4 Mb/s"
+    assert BufferVariable(links).of_key("links.uplink.buffer").scale == pytest.approx(4e6 * 0.03 / 8000)
+    assert BufferVariable(links).of_key(TARGET).scale == links.core.bdp_packets
     calls = Scenario.parse(SMALL).changed('flows.bulk.workload={ poisson = { rate = "0.1Mbps" } }')
-    assert BufferVariable(calls).named(TARGET).scale == pytest.approx(2e6 / 8000), "a second of queue"
+    assert BufferVariable(calls).of_key(TARGET).scale == pytest.approx(2e6 / 8000), "a second of queue"
 
 
 def test_a_class_is_sized_while_the_others_stay() -> None:
@@ -138,10 +138,10 @@ def test_a_class_is_sized_while_the_others_stay() -> None:
     assert answer.packets is not None
     assert answer.packets < 20
     assert answer.buffer.bytes == 200 * answer.packets
-    told = answer.to_dict()
-    assert told["over"] == VOICE
-    assert told["rules"] == []
-    assert {each["name"]: each["buffer"]["packets"] for each in told["also"]} == {"as configured": 20, "2kB": 10}
+    data = answer.to_dict()
+    assert data["over"] == VOICE
+    assert data["rules"] == []
+    assert {each["name"]: each["buffer"]["packets"] for each in data["also"]} == {"as configured": 20, "2kB": 10}
     # The measurements concern the class alone: each point is a run with just that buffer changed.
     at = next(point for point in answer.points if point.buffer.packets == 10)
     # Its random streams are its own, and those of the search and the fresh ones.
@@ -166,14 +166,14 @@ def test_another_link_is_sized_while_the_target_stays() -> None:
 
 def test_without_the_option_it_is_the_target_link() -> None:
     scenario = Scenario.parse(SMALL)
-    plain, named = recommend(scenario).to_dict(), recommend(scenario, over=TARGET).to_dict()
-    assert "over" not in plain
-    del plain["cost"], named["cost"]
-    assert plain == named
-    assert plain["rules"]
+    data, named = recommend(scenario).to_dict(), recommend(scenario, over=TARGET).to_dict()
+    assert "over" not in data
+    del data["cost"], named["cost"]
+    assert data == named
+    assert data["rules"]
 
 
-def test_the_command_line_says_whose_buffer_it_is(tmp_path: Path) -> None:
+def test_the_command_line_names_the_owner_of_the_buffer(tmp_path: Path) -> None:
     path, page = tmp_path / "classes.toml", tmp_path / "page.html"
     path.write_text(CLASSES, encoding="utf-8")
     answer = forebay("recommend", path, "--over", VOICE, "--out", tmp_path, "--report", page)
@@ -188,7 +188,7 @@ def test_the_command_line_says_whose_buffer_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("over", "told"),
+    ("over", "message"),
     [
         ("link.queue.classes.vioce.buffer", "did you mean `link.queue.classes.voice.buffer`? known: link.buffer, "),
         ("links.backup.buffer", "unknown buffer `links.backup.buffer`; "),
@@ -196,13 +196,13 @@ def test_the_command_line_says_whose_buffer_it_is(tmp_path: Path) -> None:
         ("link.queue.classes.7.buffer", "known: link.buffer, link.queue.classes.voice.buffer"),
     ],
 )
-def test_what_is_no_buffer_is_refused_before_anything_runs(over: str, told: str) -> None:
+def test_what_is_no_buffer_is_refused_before_anything_runs(over: str, message: str) -> None:
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
     with pytest.raises(InputError, match=r"^over: ") as raised:
         recommend(Scenario.parse(CLASSES), over=over, progress=refuse)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_link_buffer_in_which_nothing_waits_is_not_sized() -> None:
@@ -210,7 +210,7 @@ def test_a_link_buffer_in_which_nothing_waits_is_not_sized() -> None:
     with pytest.raises(InputError, match=r"^over: nothing waits in `link.buffer`: .*; allowed: link.queue.classes.v"):
         recommend(scenario)
     assert (
-        BufferVariable(scenario).named("links.link.queue.classes.rest.buffer").key == "link.queue.classes.rest.buffer"
+        BufferVariable(scenario).of_key("links.link.queue.classes.rest.buffer").key == "link.queue.classes.rest.buffer"
     )
     assert [point.buffer for point in compare(scenario, points=5, replications=2).points] == [scenario.buffer]
 

@@ -43,17 +43,17 @@ def found(text: str, over: str, *changes: str) -> dict[str, ParameterRule]:
     return {rule.name: rule for rule in parameter_rules(range_variable(scenario, over, largest=False, resolution=0.05))}
 
 
-def values(told: dict[str, ParameterRule]) -> dict[str, float]:
-    return {name: rule.value for name, rule in told.items()}
+def values(by_name: dict[str, ParameterRule]) -> dict[str, float]:
+    return {name: rule.value for name, rule in by_name.items()}
 
 
 def test_marking_thresholds_are_shares_of_a_round_trip() -> None:
-    told = found(SWITCH, "link.queue.threshold=5p..500p")
-    assert values(told) == pytest.approx({"dctcp-seventh": 10, "dctcp-1g": 20, "dctcp-10g": 65, "ecn-bdp": 70})
-    assert {name for name, rule in told.items() if rule.applies} == {"dctcp-seventh", "dctcp-10g"}
-    assert (told["dctcp-seventh"].share, told["ecn-bdp"].share) == (0.75, 0.25)
-    assert told["dctcp-1g"].against == "made for 1 Gb/s"
-    assert told["ecn-bdp"].against == "75 % of the flows that react do not halve at a mark"
+    rules_found = found(SWITCH, "link.queue.threshold=5p..500p")
+    assert values(rules_found) == pytest.approx({"dctcp-seventh": 10, "dctcp-1g": 20, "dctcp-10g": 65, "ecn-bdp": 70})
+    assert {name for name, rule in rules_found.items() if rule.applies} == {"dctcp-seventh", "dctcp-10g"}
+    assert (rules_found["dctcp-seventh"].share, rules_found["ecn-bdp"].share) == (0.75, 0.25)
+    assert rules_found["dctcp-1g"].against == "made for 1 Gb/s"
+    assert rules_found["ecn-bdp"].against == "75 % of the flows that react do not halve at a mark"
     classic = found(SWITCH, "link.queue.threshold=5p..500p", "flows.bulk.cca=cubic")
     assert {name for name, rule in classic.items() if rule.applies} == {"ecn-bdp"}
     in_time = found(SWITCH, "link.queue.threshold=10us..1ms")
@@ -68,10 +68,10 @@ def test_a_threshold_elsewhere_is_about_that_link_s_rate() -> None:
     links = SWITCH.replace("[link]\n", f'[[links]]\n{leaf}\n[[links]]\nname = "core"\ntarget = true\n').replace(
         'rtt   = "84us"', 'rtt   = "84us"\npath = ["leaf", "core"]'
     )
-    told = found(links, "links.leaf.queue.threshold=2p..50p")
-    assert values(told)["ecn-bdp"] == pytest.approx(7.0)
-    assert told["dctcp-1g"].applies
-    assert not told["dctcp-10g"].applies
+    rules_found = found(links, "links.leaf.queue.threshold=2p..50p")
+    assert values(rules_found)["ecn-bdp"] == pytest.approx(7.0)
+    assert rules_found["dctcp-1g"].applies
+    assert not rules_found["dctcp-10g"].applies
 
 
 def test_red_s_parameters() -> None:
@@ -87,18 +87,18 @@ def test_red_s_parameters() -> None:
     assert values(found(red, "link.queue.max=1ms..900ms"))["three-to-one"] == pytest.approx(15 / 250)
     weight = values(found(red, "link.queue.weight=0.0001..0.1"))
     assert weight == pytest.approx({"red-1997": 0.002, "adaptive-red": 1 - math.exp(-1 / 250)})
-    told = found(red, "link.queue.max_p=0.01..0.5")
-    assert values(told) == {"red-1993": 0.02, "red-1997": 0.1}
-    assert not told["red-1997"].applies, "adaptive"
+    rules_found = found(red, "link.queue.max_p=0.01..0.5")
+    assert values(rules_found) == {"red-1993": 0.02, "red-1997": 0.1}
+    assert not rules_found["red-1997"].applies, "adaptive"
     assert found(red, "link.queue.max_p=0.01..0.5", "link.queue.adaptive=false")["red-1997"].applies
 
 
 @pytest.mark.parametrize("kind", ["codel", "fq_codel", "cobalt", "cake"])
 def test_targets_of_controlled_delay(kind: str) -> None:
     codel = SMALL.replace('buffer = "20p"', f'buffer = "100p"\nqueue = "{kind}"')
-    told = found(codel, "link.queue.target=1ms..100ms")
-    assert values(told) == pytest.approx({"rfc-8289": 0.005, "codel-share": 0.005})
-    assert told["rfc-8289"].applies, "a packet takes 4 ms"
+    rules_found = found(codel, "link.queue.target=1ms..100ms")
+    assert values(rules_found) == pytest.approx({"rfc-8289": 0.005, "codel-share": 0.005})
+    assert rules_found["rfc-8289"].applies, "a packet takes 4 ms"
     slow = found(codel, "link.queue.target=1ms..100ms", "link.rate=1Mbps", "link.queue.interval=240ms")
     assert slow["rfc-8289"].against == "a packet alone takes 8.00 ms on the link"
     assert slow["codel-share"].value == pytest.approx(0.012)
@@ -123,22 +123,22 @@ def test_standards_that_are_numbers() -> None:
 
 @pytest.mark.parametrize(("packet", "window"), [("600B", 4), ("1500B", 3), ("2500B", 2), ("9000B", 2)])
 def test_initial_windows(packet: str, window: int) -> None:
-    told = found(SMALL.replace('rtt      = "40ms"\npacket   = "1000B"', f'rtt = "40ms"\npacket = "{packet}"'),
+    rules_found = found(SMALL.replace('rtt      = "40ms"\npacket   = "1000B"', f'rtt = "40ms"\npacket = "{packet}"'),
                  "flows.bulk.initial_window=1p..40p")  # fmt: skip
-    assert values(told) == {"rfc-6928": 10, "rfc-3390": window}
+    assert values(rules_found) == {"rfc-6928": 10, "rfc-3390": window}
 
 
 def test_a_gain_follows_from_the_threshold() -> None:
-    told = found(SWITCH, "flows.bulk.cca.gain=0.01..0.5")
-    assert values(told) == pytest.approx({"rfc-8257": 0.0625, "dctcp-gain": 1.386 / math.sqrt(2 * (70 + 65))})
+    rules_found = found(SWITCH, "flows.bulk.cca.gain=0.01..0.5")
+    assert values(rules_found) == pytest.approx({"rfc-8257": 0.0625, "dctcp-gain": 1.386 / math.sqrt(2 * (70 + 65))})
 
 
 def test_of_a_buffer_they_are_the_sizing_rules() -> None:
     scenario = Scenario.parse(SMALL)
-    asked = {rule.name: rule for rule in rules(scenario.core) if rule.packets is not None}
+    requested = {rule.name: rule for rule in rules(scenario.core) if rule.packets is not None}
     in_packets = found(SMALL, "link.buffer=1p..100p")
-    assert values(in_packets) == {name: max(1, round(rule.packets)) for name, rule in asked.items()}
-    assert {name: rule.applies for name, rule in in_packets.items()} == {n: r.applies for n, r in asked.items()}
+    assert values(in_packets) == {name: max(1, round(rule.packets)) for name, rule in requested.items()}
+    assert {name: rule.applies for name, rule in in_packets.items()} == {n: r.applies for n, r in requested.items()}
     in_time = values(found(SMALL, "link.buffer=1ms..400ms"))
     assert in_time == pytest.approx({name: packets * 0.004 for name, packets in values(in_packets).items()})
 
@@ -158,8 +158,8 @@ def test_what_a_rule_is_worth_is_read_off_the_curve() -> None:
         SWITCH, overrides=["run.warmup=20ms", "run.measure=60ms", 'flows.*.start={ uniform = ["0s", "1ms"] }']
     )
     answer = recommend(scenario, over="link.queue.threshold=2p..50p")
-    told = {rule.name: rule for rule in answer.rules}
-    seventh, tenth = told["dctcp-seventh"], told["dctcp-10g"]
+    by_name = {rule.name: rule for rule in answer.rules}
+    seventh, tenth = by_name["dctcp-seventh"], by_name["dctcp-10g"]
     assert seventh.buffer.text == "10p"
     assert seventh.between is not None or answer.at(seventh.buffer) is not None
     if seventh.between is not None:

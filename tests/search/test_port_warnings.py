@@ -90,7 +90,7 @@ def test_without_a_decision_the_buffer_nearest_to_all_goals_is_warned_of() -> No
     assert warned(lossy, None, ended=Outcome(impossible=True, compromise=30)) == {}
 
 
-def test_high_loss_is_told_with_the_smallest_buffer_that_helps() -> None:
+def test_high_loss_is_warned_of_with_the_smallest_buffer_that_helps() -> None:
     curve = {30: (0.15, 1e-3, 240e6, 700e6), 100: (0.05, 2e-3, 240e6, 700e6), 250: (0.004, 4e-3, 240e6, 700e6)}
     (found,) = warned(curve, 30).values()
     assert found.kind is Kind.HIGH_LOSS
@@ -114,14 +114,14 @@ def test_a_larger_buffer_that_loses_as_much_does_not_help() -> None:
 
 
 @pytest.mark.parametrize(
-    ("goals", "told"),
+    ("goals", "expected"),
     [
         (['goal.loss_rate="<= 20%"'], False),
         (['goal."few.loss_rate"="<= 20%"'], True),
         ([f'goal."{name}.loss_rate"="<= 20%"' for name in ("few", "many", "web")], False),
     ],
 )
-def test_loss_that_a_goal_limits_is_not_warned_of(goals: list[str], *, told: bool) -> None:
+def test_loss_that_a_goal_limits_is_not_warned_of(goals: list[str], *, expected: bool) -> None:
     text = PORT + "\n".join(goal.removeprefix("goal.") for goal in goals)
     curve = {30: (0.12, 1e-3, 240e6, 700e6), 332: (0.11, 4e-3, 240e6, 700e6)}
     scenario = Scenario.parse(text)
@@ -129,14 +129,14 @@ def test_loss_that_a_goal_limits_is_not_warned_of(goals: list[str], *, told: boo
     measure.reports = {(buffer, 0): with_group_loss(report(*row)) for buffer, row in curve.items()}
     search = Search(measure, scenario.goals, Plan(1, 1000, 4000))
     found = port_warnings(Evidence(search, Outcome(buffer=30), measure, BufferVariable(scenario)))
-    assert [each.kind for each in found] == ([Kind.HIGH_LOSS] if told else [])
+    assert [each.kind for each in found] == ([Kind.HIGH_LOSS] if expected else [])
 
 
 def with_group_loss(found: Report) -> Report:
-    told = found.to_dict()
-    for group in told["groups"]:
+    data = found.to_dict()
+    for group in data["groups"]:
         group["metrics"]["loss_rate"] = {"mean": 0.1}
-    return Report.of(told)
+    return Report.of(data)
 
 
 def test_a_starved_group_of_persistent_flows_is_named() -> None:
@@ -162,12 +162,12 @@ def test_a_group_that_limits_itself_does_not_starve(limit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("packets", "rate", "told"), [(19, "1Gbps", True), (20, "1Gbps", False), (19, "900Mbps", False)]
+    ("packets", "rate", "expected"), [(19, "1Gbps", True), (20, "1Gbps", False), (19, "900Mbps", False)]
 )
-def test_few_packets_at_a_high_rate_are_warned_of(packets: int, rate: str, *, told: bool) -> None:
+def test_few_packets_at_a_high_rate_are_warned_of(packets: int, rate: str, *, expected: bool) -> None:
     found = warned({packets: FINE, 300: FINE}, packets, f"link.rate={rate}")
-    assert list(found) == (["tiny_buffer"] if told else [])
-    if told:
+    assert list(found) == (["tiny_buffer"] if expected else [])
+    if expected:
         text = found["tiny_buffer"]
         assert text.startswith("19 packets are a small buffer at 1 Gb/s")
         assert "A larger buffer" in text

@@ -166,7 +166,7 @@ class Two(Link):
 
 @pytest.mark.parametrize("noise", [0.002, 0.01, 0.03])
 @pytest.mark.parametrize("most", [60, 90, 200, 400])
-def test_a_conflict_is_seen_and_room_is_found(noise: float, most: int) -> None:
+def test_a_quick_search_finds_conflicts_and_feasible_buffers(noise: float, most: int) -> None:
     """From 110 packets on there is enough; 60 and 90 are too few, 200 and 400 plenty."""
     goals = [ENOUGH, Goal("queue_delay_p99", "<=", most * 1e-4)]
     answered = right = 0
@@ -213,8 +213,8 @@ def test_what_refused_a_buffer_says_where_the_edge_is() -> None:
         link = Link({"utilization": utilization}, 0.1, seed)
         look = QuickLook(link, [ENOUGH], PLAN)
         outcome = look.run()
-        kept = sum(len(reports) for reports in look.samples.values())
-        assert link.asked.total() == kept + len(outcome.confirmation)
+        retained = sum(len(reports) for reports in look.samples.values())
+        assert link.asked.total() == retained + len(outcome.confirmation)
 
 
 def test_the_goal_that_is_met_last_decides() -> None:
@@ -278,16 +278,16 @@ def holds_the_answer(found: Evidence, scenario: Scenario) -> None:
     assert not found.outcome.impossible
     assert found.outcome.between is not None
     low, high = found.outcome.between
-    whole = recommend(scenario)
-    assert whole.feasible_from is not None
-    assert low <= whole.feasible_from.high.packets
-    assert high >= whole.feasible_from.low.packets
+    uninterrupted = recommend(scenario)
+    assert uninterrupted.feasible_from is not None
+    assert low <= uninterrupted.feasible_from.high.packets
+    assert high >= uninterrupted.feasible_from.low.packets
     assert [note.kind for note in found.outcome.notes].count(Kind.TIME_OVER) == 1
     assert all(note.kind is not Kind.QUICK for note in found.outcome.notes)
 
 
 @pytest.mark.parametrize("left", [0, 3, 5, 8, 12, 16, 20, 25])
-def test_a_search_whose_time_is_over_says_where_the_answer_is(left: int) -> None:
+def test_a_search_out_of_time_returns_an_interval(left: int) -> None:
     scenario = Scenario.parse(SMALL)
     plan = Plan(smallest=1, largest=40, ceiling=200)
     begun: list[type] = []
@@ -310,7 +310,7 @@ def test_a_search_whose_time_is_over_says_where_the_answer_is(left: int) -> None
 
 
 @pytest.mark.parametrize("left", [0, 1, 8, 12])
-def test_a_quick_look_whose_time_is_over_says_where_the_answer_is(left: int) -> None:
+def test_a_quick_search_out_of_time_returns_an_interval(left: int) -> None:
     scenario = Scenario.parse(SMALL)
     plan = Plan(smallest=1, largest=40, ceiling=200, also=(20,))
 
@@ -332,19 +332,19 @@ def test_with_enough_time_the_answer_is_that_of_the_search() -> None:
     assert waited == searched
 
 
-def test_a_search_whose_time_is_over_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_search_out_of_time_resumes_from_its_runs(tmp_path: Path) -> None:
     """However often it ends too early, in the end there is the answer, and nothing is left."""
     path = tmp_path / "slow.toml"
     text = SMALL.replace('measure = "30s"', 'measure = "600s"').replace('processing = "0s"\n', "")
     path.write_text(text, encoding="utf-8")
-    scenario, cache, told = Scenario.load(path), tmp_path / "cache", list[str]()
+    scenario, cache, messages = Scenario.load(path), tmp_path / "cache", list[str]()
     within = 0.05
     while True:
         within *= 1.3
-        answer = recommend(scenario, within=within, resume=cache, tell=told.append)
+        answer = recommend(scenario, within=within, resume=cache, tell=messages.append)
         if not any(warning.kind is Kind.TIME_OVER for warning in answer.warnings):
             break
-    assert any(line.startswith("resuming with ") for line in told)
+    assert any(line.startswith("resuming with ") for line in messages)
     assert not list(cache.glob("*.jsonl"))
     assert answer.packets == recommend(scenario).packets
 

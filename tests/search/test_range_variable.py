@@ -19,7 +19,7 @@ from forebay.inputs.goals import Goal
 from forebay.results.report import Report
 from forebay.search.options import Precision
 from forebay.search.plan import Outcome
-from forebay.search.planning import Named, plan_of
+from forebay.search.planning import RequestedBuffers, plan_of
 from forebay.search.range_variable import RangeVariable, RangeWords, range_variable
 from forebay.search.smallest import Search
 from tests.support.commands import forebay
@@ -49,7 +49,7 @@ class System:
         return Report.of({"engine": "test", "metrics": metrics, "groups": []})
 
     def searched(self, *goals: Goal) -> Outcome:
-        plan = plan_of(self.variable, Named(), PRECISION)
+        plan = plan_of(self.variable, RequestedBuffers(), PRECISION)
         return Search(self, goals, plan).run()
 
     def value(self, place: int | None) -> float:
@@ -192,7 +192,7 @@ def test_no_value_is_ever_tried_beyond_the_ends(kind: str) -> None:
                 return system(pairs)
 
             goals = [Goal("utilization", ">=", 0.9), Goal("jain_index", ">=", 0.9)][: 1 + seed % 3]
-            Search(watched, goals, plan_of(found, Named(), PRECISION)).run()
+            Search(watched, goals, plan_of(found, RequestedBuffers(), PRECISION)).run()
             assert found.range.first <= min(places)
             assert max(places) <= found.range.last
 
@@ -213,7 +213,7 @@ def test_values_are_put_where_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "whole", "by_decades", "base"),
+    ("text", "is_integer", "by_decades", "base"),
     [
         ("flows.bulk.initial_window=2p..200p", True, True, "packets"),
         ("flows.*.count=1..9", True, False, ""),
@@ -226,10 +226,10 @@ def test_values_are_put_where_they_are_asked_for() -> None:
         ("link.buffer=1500B..9000B", False, False, "bytes"),
     ],
 )
-def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decades: bool, base: str) -> None:
+def test_what_a_key_takes_says_how_it_is_varied(text: str, is_integer: bool, by_decades: bool, base: str) -> None:
     found = variable(text)
-    assert (found.range.whole, found.range.by_decades, found.base) == (whole, by_decades, base)
-    assert found.asked == text
+    assert (found.range.integral, found.range.by_decades, found.base) == (is_integer, by_decades, base)
+    assert found.requested_name == text
     for place in (found.range.first, round(math.sqrt(found.range.first * found.range.last)), found.range.last):
         value = found.at(place)
         assert SCENARIO.changed(f"{found.key}={value.text}").core.sha256 == found.apply(place).core.sha256
@@ -240,7 +240,7 @@ def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decad
 
 
 @pytest.mark.parametrize(
-    ("over", "told"),
+    ("over", "message"),
     [
         ("link.queue.target=100ms..1ms", "over: link.queue.target: found `100ms..1ms`; allowed: a lower end"),
         ("link.queue.target=5ms..5ms", "allowed: a lower end of at least 0, then a higher one"),
@@ -256,13 +256,13 @@ def test_what_a_key_takes_says_how_it_is_varied(text: str, whole: bool, by_decad
         ("link.rate=0Mbps..9Mbps", "over: "),
     ],
 )
-def test_what_is_no_range_is_refused_before_anything_runs(over: str, told: str) -> None:
+def test_what_is_no_range_is_refused_before_anything_runs(over: str, message: str) -> None:
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
     with pytest.raises(InputError, match=r"^over: ") as raised:
         recommend(SCENARIO, over=over, progress=refuse)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -276,9 +276,9 @@ def test_words_are_those_of_the_values() -> None:
     found = variable("link.queue.target=1ms..100ms", largest=True)
     words = RangeWords(found)
     five, seven = (round(found.range.place(value)) for value in (5.0, 7.0))
-    assert words.named(five) == "link.queue.target = 5 ms"
-    assert words.named(seven, five) == "link.queue.target = 7, 5 ms"
-    many = words.named(*(round(found.range.place(float(value))) for value in range(1, 9)))
+    assert words.in_words(five) == "link.queue.target = 5 ms"
+    assert words.in_words(seven, five) == "link.queue.target = 7, 5 ms"
+    many = words.in_words(*(round(found.range.place(float(value))) for value in range(1, 9)))
     assert many == "link.queue.target = 1, 2, 3, 4, 5, 6, ... ms"
     assert words.between(seven, five) == words.between(five, seven) == "between 5 and 7 ms"
     assert words.value(five) == pytest.approx(0.005)
@@ -318,24 +318,24 @@ def _value(report: Report, goal: Goal) -> float:
     return float(report.metrics[{"queue_delay_p99": "queue_delay_p99_s"}.get(goal.name, goal.name)].mean)
 
 
-def test_both_ends_are_told_in_json_and_as_a_frame(rate) -> None:
+def test_both_ends_are_in_the_json_and_in_the_frame(rate) -> None:
     for largest, answer in rate.items():
-        told = json.loads(answer.to_json())
-        assert told["over"] == RATE
-        assert told.get("largest", False) == largest
-        assert told["recommendation"] == {
+        data = json.loads(answer.to_json())
+        assert data["over"] == RATE
+        assert data.get("largest", False) == largest
+        assert data["recommendation"] == {
             "value": answer.setting.value,
             "unit": "bps",
             "text": answer.setting.text,
         }
         assert '"buffer"' not in answer.to_json()
-        assert [point["setting"]["value"] for point in told["curve"]] == answer.curve["setting"].to_list()
+        assert [point["setting"]["value"] for point in data["curve"]] == answer.curve["setting"].to_list()
         assert answer.curve["setting"].is_sorted()
         assert answer.curve["setting_text"].dtype == pl.String
         assert all(1.2e6 <= value <= 12e6 for value in answer.curve["setting"])
         ends = answer.feasible_from
         assert ends is None or ends.low.value <= ends.high.value
-        assert {goal["at"] for goal in told["goals"].values()} == {answer.setting.value}
+        assert {goal["at"] for goal in data["goals"].values()} == {answer.setting.value}
         (own,) = answer.also
         assert (own.name, own.buffer.text) == ("as configured", "2Mbps")
         assert f"link.rate = {answer.setting.words}" in repr(answer)
@@ -388,11 +388,11 @@ def test_an_interrupted_search_of_a_range_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     scenario = Scenario.parse(SMALL.replace("30s", "4s"))
-    whole = recommend(scenario, over=RATE).to_dict()
+    uninterrupted = recommend(scenario, over=RATE).to_dict()
     with pytest.raises(KeyboardInterrupt):
         recommend(scenario, over=RATE, resume=tmp_path, progress=stop)
     resumed = recommend(scenario, over=RATE, resume=tmp_path).to_dict()
     assert resumed["cost"]["resumed"] > 3
     assert not list(tmp_path.glob("*.jsonl"))
-    del whole["cost"], resumed["cost"]
-    assert resumed == whole
+    del uninterrupted["cost"], resumed["cost"]
+    assert resumed == uninterrupted

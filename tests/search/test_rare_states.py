@@ -79,8 +79,8 @@ def test_the_longest_of_several_cycles_counts_and_all_are_named() -> None:
     states = scenario.core.random_states()
     assert len(states) == 2
     found = lengthened(scenario)
-    wanted = [(1 if state["kind"] == "schedule" else 3) * (state["cycle_s"] or 0) for state in states]
-    assert found.scenario.core.duration_s[1] == pytest.approx(max(wanted))
+    required = [(1 if state["kind"] == "schedule" else 3) * (state["cycle_s"] or 0) for state in states]
+    assert found.scenario.core.duration_s[1] == pytest.approx(max(required))
     (warning,) = found.warnings
     assert " and " in warning
     for state in states:
@@ -139,7 +139,7 @@ def test_runs_carry_so_many_packets_at_most() -> None:
         assert lengthened(Scenario.parse(text)).decided is decided
 
 
-def test_a_longer_run_is_told_and_answers() -> None:
+def test_a_lengthened_run_is_reported_and_answers() -> None:
     answer = recommend(Scenario.parse(FALLING), quick=True)
     assert Kind.LENGTHENED in {warning.kind for warning in answer.warnings}
     assert Kind.RARE_STATE not in {warning.kind for warning in answer.warnings}
@@ -178,6 +178,6 @@ def test_the_command_exits_with_3_and_tells_it_first(tmp_path: Path) -> None:
     assert "may decide the goals" in " ".join(found.out.split())
     found = forebay("recommend", file, "--quick", "--json")
     assert found.code == 3, found.err
-    told = json.loads(found.out)
-    assert told["verdict"] == "undecided"
-    assert told["confidence"] is None
+    data = json.loads(found.out)
+    assert data["verdict"] == "undecided"
+    assert data["confidence"] is None

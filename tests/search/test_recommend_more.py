@@ -63,9 +63,9 @@ def test_sensitivity_searches_each_variation(small: Path) -> None:
 def test_front_keeps_what_nothing_beats(scenario: Scenario) -> None:
     answer = recommend(scenario)
     found = front(answer, "utilization, queue_delay_p99")
-    kept = [point for point in found.points if point.on_front]
-    assert kept
-    values = [(point.measured["utilization"].mean, point.measured["queue_delay_p99_s"].mean) for point in kept]
+    retained = [point for point in found.points if point.on_front]
+    assert retained
+    values = [(point.measured["utilization"].mean, point.measured["queue_delay_p99_s"].mean) for point in retained]
     # Along the front more utilization always costs more delay.
     assert [delay for _, delay in sorted(values)] == sorted(delay for _, delay in values)
     for point in found.points:

@@ -22,7 +22,7 @@ from forebay.search.goals import with_goals
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means, Measurements
 from forebay.search.options import Precision
-from forebay.search.planning import Named, plan_of
+from forebay.search.planning import RequestedBuffers, plan_of
 from forebay.search.tradeoff import front, metric_pair
 from tests.support.scenarios import SMALL
 
@@ -52,14 +52,14 @@ def test_terms_have_bounds(term: str, fine: Sequence[float], wrong: Sequence[flo
         assert f"found {value:g}" in str(raised.value)
 
 
-@pytest.mark.parametrize(("asked", "analyses"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
-def test_analyses_double_up_to_four_times_the_first_that_was_asked_for(
-    asked: int | None, analyses: tuple[int, ...]
+@pytest.mark.parametrize(("requested", "analyses"), [(None, (1, 2, 4, 8, 16)), (2, (2, 4, 8)), (9, (9, 18, 36))])
+def test_analyses_double_up_to_four_times_the_requested_number(
+    requested: int | None, analyses: tuple[int, ...]
 ) -> None:
     """The scenario's own number is that of a run."""
     for own in (2, 7):
         scenario = SCENARIO.changed(f"run.replications={own}")
-        assert dataclasses.replace(PRECISION, replications=asked).analyses(scenario.core.replications) == analyses
+        assert dataclasses.replace(PRECISION, replications=requested).analyses(scenario.core.replications) == analyses
 
 
 @pytest.mark.parametrize("first", [2, 4, 8, 50])
@@ -96,35 +96,42 @@ class Scale:
 @pytest.mark.parametrize("scale", [0.01, 0.5, 3.9, 4.0, 4.1, 100.2, 1e4])
 def test_the_first_look_reaches_two_products_and_the_search_sixteen(scale: float) -> None:
     """For a link with a product near zero it still reaches a few packets, enough to form a queue."""
-    plan = plan_of(Scale(scale), Named([1, 64, 65, 10**6]), PRECISION)  # type: ignore[arg-type]
+    plan = plan_of(Scale(scale), RequestedBuffers([1, 64, 65, 10**6]), PRECISION)  # type: ignore[arg-type]
     assert plan.smallest == 1
     assert plan.ceiling == max(64, math.ceil(16 * scale))
     assert plan.largest == max(8, math.ceil(2 * scale))
     assert plan.also == tuple(packets for packets in (1, 64, 65, 10**6) if packets <= plan.ceiling)
     assert (plan.confidence, plan.resolution, plan.analyses) == (0.95, 0.05, (1, 2, 4, 8, 16))
     assert isinstance(plan.test, MeanTest)
-    share = plan_of(Scale(scale), Named(), Precision(fraction=0.8)).test  # type: ignore[arg-type]
+    share = plan_of(Scale(scale), RequestedBuffers(), Precision(fraction=0.8)).test  # type: ignore[arg-type]
     assert share == ShareTest(0.8)
 
 
 def test_the_search_reaches_the_configured_buffer() -> None:
-    plan = plan_of(Scale(10.0, configured=5000.0), Named([5000]), PRECISION)  # type: ignore[arg-type]
+    plan = plan_of(Scale(10.0, configured=5000.0), RequestedBuffers([5000]), PRECISION)  # type: ignore[arg-type]
     assert (plan.largest, plan.ceiling, plan.also) == (20, 5000, (5000,))
 
 
 def test_buffers_of_rules_are_measured_beyond_the_first_look_or_all() -> None:
     """Between the smallest and the largest of the first look they lie on the curve."""
     scale: Any = Scale(100.0)
-    asked, rules = [7], [20, 150, 200, 201, 1600, 1601]
-    assert plan_of(scale, Named(asked, rules), PRECISION).also == (7, 201, 1600)
-    assert plan_of(scale, Named(asked, rules, all_rules=True), PRECISION).also == (7, 20, 150, 200, 201, 1600)
+    requested, rules = [7], [20, 150, 200, 201, 1600, 1601]
+    assert plan_of(scale, RequestedBuffers(requested, rules), PRECISION).also == (7, 201, 1600)
+    assert plan_of(scale, RequestedBuffers(requested, rules, all_rules=True), PRECISION).also == (
+        7,
+        20,
+        150,
+        200,
+        201,
+        1600,
+    )
 
 
 # Several goals ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("asked", "decisive"),
+    ("goals", "decisive"),
     [
         (["utilization>=0.8", "utilization>=0.9"], ("utilization", ">=", 0.9)),
         (["utilization<=0.95", "utilization>=0.8"], ("utilization", ">=", 0.8)),
@@ -135,13 +142,13 @@ def test_buffers_of_rules_are_measured_beyond_the_first_look_or_all() -> None:
         (["queue_delay_p99<=9ms", "queue_delay_p99<=20ms", "queue_delay_p99>=1ms"], ("queue_delay_p99", "<=", 0.009)),
     ],
 )
-def test_formulas_size_for_the_goal_that_asks_for_most(asked: list[str], decisive: tuple[str, str, float]) -> None:
-    for order in itertools.permutations(asked):
+def test_formulas_size_for_the_most_demanding_goal(goals: list[str], decisive: tuple[str, str, float]) -> None:
+    for order in itertools.permutations(goals):
         found = with_goals(SCENARIO, order)
         (core,) = [goal for goal in found.core.goals if goal[0] == decisive[0]]
         assert core == (decisive[0], decisive[1], pytest.approx(decisive[2]))
         on_metric = [goal for goal in found.goals if goal.name == decisive[0]]
-        assert len(on_metric) == len(asked), "and none is lost"
+        assert len(on_metric) == len(goals), "and none is lost"
     assert with_goals(SCENARIO, []) is SCENARIO
 
 
@@ -216,18 +223,18 @@ def test_a_metric_that_was_not_measured_has_no_front() -> None:
 
 
 def test_progress_is_of_all_searches_and_never_beyond_what_is_expected() -> None:
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     scenario = Scenario.parse(SMALL).changed("run.measure=1s", "run.warmup=0s")
     measure = Measurements(
         BufferVariable(scenario),
-        Means("packet", 1, listener=Callbacks(lambda done, of: told.append((done, of)))),
+        Means("packet", 1, listener=Callbacks(lambda done, of: calls.append((done, of)))),
         before=100,
     )
     measure.expect(10)
-    assert told == [(100, 110)]
+    assert calls == [(100, 110)]
     measure([(3, 0), (3, 1), (4, 0)])
-    assert told[-1] == (103, 110)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert calls[-1] == (103, 110)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     unforeseen: list[tuple[int, int]] = []
     Measurements(
         BufferVariable(scenario), Means("packet", 1, listener=Callbacks(lambda done, of: unforeseen.append((done, of))))
@@ -235,9 +242,9 @@ def test_progress_is_of_all_searches_and_never_beyond_what_is_expected() -> None
     assert unforeseen
     assert all(done == of for done, of in unforeseen), "nothing is expected that nobody foresaw"
     measure.expect(1)
-    assert told[-1] == (103, 104)
+    assert calls[-1] == (103, 104)
     measure([(5, 0), (5, 1), (5, 2)])
-    assert told[-1] == (106, 106), "more than was expected is what there is"
+    assert calls[-1] == (106, 106), "more than was expected is what there is"
     assert measure.buffers() == [3, 4, 5]
     assert measure.at(3) == [measure.reports[3, 0], measure.reports[3, 1]]
     assert measure([(3, 1), (3, 0), (3, 1)]) == [measure.at(3)[1], measure.at(3)[0], measure.at(3)[1]]

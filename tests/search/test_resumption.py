@@ -54,9 +54,9 @@ def kept(cache: Path) -> int:
 
 
 def without_cost(text: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(text)
-    del told["cost"]
-    return told
+    data: dict[str, Any] = json.loads(text)
+    del data["cost"]
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +79,10 @@ def whole(longer: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_an_interrupted_search_goes_on_and_answers_the_same(
     how: signal.Signals, longer: Path, whole: str, tmp_path: Path
 ) -> None:
-    done, said = interrupted(longer, tmp_path, how, after=8)
+    done, statements = interrupted(longer, tmp_path, how, after=8)
     assert done >= 8
     if how is signal.SIGINT:
-        assert said == "forebay: interrupted; the same command continues from here\n"
+        assert statements == "forebay: interrupted; the same command continues from here\n"
     process = start(longer, tmp_path)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0
@@ -113,8 +113,10 @@ class Simulated(Exception):  # noqa: N818 - a signal of the tests
     """Something was simulated."""
 
 
-def search(directory: Path, said: list[str] | None = None, **options: Any) -> Recommendation:
-    return recommend(Scenario.parse(SMALL), resume=directory, tell=(said if said is not None else []).append, **options)
+def search(directory: Path, messages: list[str] | None = None, **options: Any) -> Recommendation:
+    return recommend(
+        Scenario.parse(SMALL), resume=directory, tell=(messages if messages is not None else []).append, **options
+    )
 
 
 def stopped(directory: Path, after: int, **options: Any) -> list[Path]:
@@ -129,7 +131,7 @@ def stopped(directory: Path, after: int, **options: Any) -> list[Path]:
     return list(directory.glob("*.jsonl"))
 
 
-def test_every_replication_is_kept_as_it_ends(tmp_path: Path) -> None:
+def test_every_replication_is_stored_when_it_ends(tmp_path: Path) -> None:
     (path,) = stopped(tmp_path, after=7)
     lines = path.read_bytes().splitlines()
     assert len(lines) == 1 + 7
@@ -138,7 +140,7 @@ def test_every_replication_is_kept_as_it_ends(tmp_path: Path) -> None:
         assert int(checksum, 16) == zlib.crc32(text)
 
 
-def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
+def test_a_stored_report_is_read_back_unchanged(tmp_path: Path) -> None:
     scenario = Scenario.parse(SMALL, overrides=["run.measure=1s"])  # too short: with warnings
     core = scenario.core.with_packets(7)
     (report,) = run_jobs([_core.Job(core, "packet", 3, 5)])
@@ -146,17 +148,17 @@ def test_what_comes_back_is_what_was_kept(tmp_path: Path) -> None:
     kept_one.add((7, 5), report)
     kept_one.close()
     with closing(Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")) as found:
-        again = found.take((7, 5), core.sha256)
+        repeated = found.take((7, 5), core.sha256)
         assert found.take((7, 6), core.sha256) is None
         assert found.take((7, 5), scenario.core.sha256) is None
-    assert again is not None
-    assert again.to_json() == report.to_json()
-    assert [(it.kind, it.subject, it.values, it) for it in again.warnings] == [
+    assert repeated is not None
+    assert repeated.to_json() == report.to_json()
+    assert [(it.kind, it.subject, it.values, it) for it in repeated.warnings] == [
         (it.kind, it.subject, it.values, it) for it in report.warnings
     ]
     assert report.warnings
     both = [run_jobs([_core.Job(core, "packet", 3, number)])[0] for number in (0, 1)]
-    assert Report.over([again, *both]).to_json() == Report.over([report, *both]).to_json()
+    assert Report.over([repeated, *both]).to_json() == Report.over([report, *both]).to_json()
 
 
 def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> None:
@@ -170,10 +172,10 @@ def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> Non
 @pytest.mark.parametrize("change", ["run.seed=9", "link.buffer=21p", "flows.bulk.rtt=41ms"])
 def test_another_scenario_is_another_search(change: str, tmp_path: Path) -> None:
     stopped(tmp_path, after=3)
-    said: list[str] = []
+    messages: list[str] = []
     other = Scenario.parse(SMALL).changed(change)
-    assert recommend(other, resume=tmp_path, tell=said.append).cost.resumed == 0
-    assert said == []
+    assert recommend(other, resume=tmp_path, tell=messages.append).cost.resumed == 0
+    assert messages == []
     assert len(list(tmp_path.glob("*.jsonl"))) == 1, "the other one is left alone"
 
 
@@ -186,9 +188,9 @@ def test_sensitivity_goes_on_too(tmp_path: Path) -> None:
     """The scenarios that are varied have files of their own."""
     needed = search(tmp_path / "first").cost.replications
     assert len(stopped(tmp_path / "late", after=needed + 5, sensitivity=True)) == 3
-    said: list[str] = []
-    resumed = search(tmp_path / "late", said, sensitivity=True)
-    assert len(said) == 3
+    messages: list[str] = []
+    resumed = search(tmp_path / "late", messages, sensitivity=True)
+    assert len(messages) == 3
     fresh = recommend(Scenario.parse(SMALL), sensitivity=True)
     assert without_cost(resumed.to_json()) == without_cost(fresh.to_json())
     assert list((tmp_path / "late").iterdir()) == []
@@ -209,10 +211,12 @@ def test_what_is_spoiled_is_simulated_again(part: str, tmp_path: Path) -> None:
         "foreign": ([b'{"some": "json"}\n'], 0, "ignored 1 line"),
     }[part]
     path.write_bytes(b"".join(spoiled))
-    said: list[str] = []
-    answer = search(tmp_path, said)
+    messages: list[str] = []
+    answer = search(tmp_path, messages)
     assert answer.cost.resumed == left
-    assert [line for line in said if "ignored" in line] == ([f"{word} of {path} that cannot be read"] if word else [])
+    assert [line for line in messages if "ignored" in line] == (
+        [f"{word} of {path} that cannot be read"] if word else []
+    )
     assert without_cost(answer.to_json()) == without_cost(recommend(Scenario.parse(SMALL)).to_json())
 
 
@@ -220,9 +224,9 @@ def test_what_was_cut_off_is_not_glued_to_what_follows(tmp_path: Path) -> None:
     (path,) = stopped(tmp_path, after=9)
     path.write_bytes(path.read_bytes()[:-100])
     stopped(tmp_path, after=15)
-    said: list[str] = []
-    assert search(tmp_path, said).cost.resumed == 15
-    assert said == ["resuming with 15 replications of an earlier command"]
+    messages: list[str] = []
+    assert search(tmp_path, messages).cost.resumed == 15
+    assert messages == ["resuming with 15 replications of an earlier command"]
 
 
 def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
@@ -232,9 +236,9 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     wrong = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
     wrong.add((1, 0), foreign)
     wrong.close()
-    said: list[str] = []
-    answer = search(tmp_path, said)
-    assert said == ["resuming with 1 replication of an earlier command"]
+    messages: list[str] = []
+    answer = search(tmp_path, messages)
+    assert messages == ["resuming with 1 replication of an earlier command"]
     assert answer.cost.resumed == 0
     assert without_cost(answer.to_json()) == without_cost(recommend(scenario).to_json())
 
@@ -254,9 +258,9 @@ def test_a_search_that_still_runs_is_not_gone_on_from(tmp_path: Path) -> None:
     (report,) = run_jobs([_core.Job(core, "packet", 3, 5)])
     first = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
     first.add((7, 5), report)
-    said: list[str] = []
-    second = search(tmp_path, said)
-    assert (said, second.cost.resumed) == ([], 0)
+    messages: list[str] = []
+    second = search(tmp_path, messages)
+    assert (messages, second.cost.resumed) == ([], 0)
     first.add((7, 6), report)
     first.close()
     with closing(Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")) as found:
@@ -269,11 +273,11 @@ def test_a_directory_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -
     assert search(nowhere).feasible
 
 
-def test_nothing_is_kept_unless_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_stored_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise Simulated
 
-    monkeypatch.setattr(resumption.Kept, "__init__", refuse)
+    monkeypatch.setattr(resumption.StoredReplications, "__init__", refuse)
     assert recommend(Scenario.parse(SMALL)).feasible
 
 
@@ -310,11 +314,11 @@ def test_the_cache_is_where_the_platform_keeps_such(monkeypatch: pytest.MonkeyPa
 
 def test_progress_counts_what_was_left(tmp_path: Path) -> None:
     stopped(tmp_path, after=9)
-    told: list[tuple[int, int]] = []
-    search(tmp_path, progress=lambda done, of: told.append((done, of)))
-    assert told[0][0] < 9 <= told[-1][0], "what was left counts as done as soon as it is taken"
-    assert all(done <= of for done, of in told)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    calls: list[tuple[int, int]] = []
+    search(tmp_path, progress=lambda done, of: calls.append((done, of)))
+    assert calls[0][0] < 9 <= calls[-1][0], "what was left counts as done as soon as it is taken"
+    assert all(done <= of for done, of in calls)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
 
 
 def test_measurements_never_measure_twice() -> None:
@@ -326,10 +330,10 @@ def test_measurements_never_measure_twice() -> None:
 def test_a_quick_look_leaves_the_runs_of_an_interrupted_search(tmp_path: Path) -> None:
     (path,) = stopped(tmp_path, after=7)
     before = path.read_bytes()
-    said: list[str] = []
+    messages: list[str] = []
     # The measured time is so short that a quick look has the same runs.
-    assert search(tmp_path, said, quick=True).cost.replications
+    assert search(tmp_path, messages, quick=True).cost.replications
     assert path.read_bytes().startswith(before)
-    again = search(tmp_path)
-    assert again.cost.resumed >= 7
+    repeated = search(tmp_path)
+    assert repeated.cost.resumed >= 7
     assert not list(tmp_path.glob("*.jsonl")), "the answer is there"

@@ -21,7 +21,7 @@ from forebay.search import resumption
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means, Measurements
-from forebay.search.resumption import Kept, Resumption, cache_directory
+from forebay.search.resumption import Resumption, StoredReplications, cache_directory
 from forebay.storage import journal
 from tests.support.scenarios import SMALL
 
@@ -32,16 +32,16 @@ def simulated() -> tuple[Scenario, Report]:
     return link, run_jobs([_core.Job(link.core.with_packets(7), "packet", 3, 5)])[0]
 
 
-def opened(folder: Path, link: Scenario, engine: str = "packet", varied: str = "link.buffer") -> Kept:
+def opened(folder: Path, link: Scenario, engine: str = "packet", varied: str = "link.buffer") -> StoredReplications:
     return Resumption(folder).of(link.core, engine, varied)
 
 
 def left(folder: Path, simulated: tuple[Scenario, Report], *pairs: tuple[int, int]) -> Path:
-    kept = opened(folder, simulated[0])
+    stored = opened(folder, simulated[0])
     for pair in pairs or ((7, 5),):
-        kept.add(pair, simulated[1])
-    kept.close()
-    return kept.path
+        stored.add(pair, simulated[1])
+    stored.close()
+    return stored.path
 
 
 def test_a_replication_is_found_by_its_buffer_and_its_number(
@@ -49,18 +49,18 @@ def test_a_replication_is_found_by_its_buffer_and_its_number(
 ) -> None:
     link, report = simulated
     left(tmp_path / "a" / "b", simulated, (7, 5), (8, 2))
-    kept = opened(tmp_path / "a" / "b", link)
+    stored = opened(tmp_path / "a" / "b", link)
     digest = link.core.with_packets(7).sha256
-    assert (kept.count, kept.damaged) == (2, 0)
+    assert (stored.count, stored.damaged) == (2, 0)
     for pair in ((7, 5), (8, 2)):
-        found = kept.take(pair, digest)
+        found = stored.take(pair, digest)
         assert found is not None
         assert found.to_json() == report.to_json()
     for pair in ((5, 7), (2, 8), (7, 7), (5, 5)):
-        assert kept.take(pair, digest) is None
-    assert kept.take((7, 5), link.core.sha256) is None, "of another buffer"
-    kept.close()
-    assert kept.path.read_bytes().count(b"\n") == 3, "one header, and a line for each"
+        assert stored.take(pair, digest) is None
+    assert stored.take((7, 5), link.core.sha256) is None, "of another buffer"
+    stored.close()
+    assert stored.path.read_bytes().count(b"\n") == 3, "one header, and a line for each"
 
 
 def test_a_file_is_read_by_its_owner_alone_and_cut_off_after_the_last_whole_line(
@@ -69,13 +69,13 @@ def test_a_file_is_read_by_its_owner_alone_and_cut_off_after_the_last_whole_line
     path = left(tmp_path, simulated)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert len(path.name) == 32 + len(".jsonl")
-    whole = path.read_bytes()
+    original = path.read_bytes()
     for more in (b"", b"half a line", b"00000000 {}"):
-        path.write_bytes(whole + more)
-        kept = opened(tmp_path, simulated[0])
-        assert (kept.count, kept.damaged) == (1, 0)
-        assert path.read_bytes() == whole
-        kept.close()
+        path.write_bytes(original + more)
+        stored = opened(tmp_path, simulated[0])
+        assert (stored.count, stored.damaged) == (1, 0)
+        assert path.read_bytes() == original
+        stored.close()
 
 
 def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple[Scenario, Report]) -> None:
@@ -85,7 +85,7 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
     deep = journal.line({"buffer": 1, "replication": 1, "kept": 3})
     text = b"not json"
     wrong = b"%08x %s\n" % (zlib.crc32(text), text)
-    for spoiled, count, damaged, said in (
+    for spoiled, count, damaged, statements in (
         ([header, *lines], 3, 0, ["resuming with 3 replications of an earlier command"]),
         ([header, lines[0]], 1, 0, ["resuming with 1 replication of an earlier command"]),
         (
@@ -100,12 +100,12 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
         ([], 0, 0, []),
     ):
         path.write_bytes(b"".join(spoiled))
-        told: list[str] = []
-        kept = Resumption(tmp_path, Callbacks(tell=told.append)).of(simulated[0].core, "packet", "link.buffer")
-        assert (kept.count, kept.damaged) == (count, damaged)
-        assert len(told) == len(said)
-        assert all(line.startswith(word) for line, word in zip(told, said, strict=True))
-        kept.close()
+        messages: list[str] = []
+        stored = Resumption(tmp_path, Callbacks(tell=messages.append)).of(simulated[0].core, "packet", "link.buffer")
+        assert (stored.count, stored.damaged) == (count, damaged)
+        assert len(messages) == len(statements)
+        assert all(line.startswith(word) for line, word in zip(messages, statements, strict=True))
+        stored.close()
 
 
 @pytest.mark.parametrize(
@@ -118,26 +118,26 @@ def test_damage_is_counted_and_the_rest_is_used(tmp_path: Path, simulated: tuple
         (OSError(), True),
     ],
 )
-def test_what_is_kept_goes_with_the_answer_and_stays_after_an_interruption(
+def test_stored_runs_are_deleted_with_the_answer_and_survive_an_interruption(
     error: BaseException | None, stays: bool, tmp_path: Path, simulated: tuple[Scenario, Report]
 ) -> None:
     paths = []
     with suppress(InputError, Interrupted, KeyboardInterrupt, OSError), Resumption(tmp_path) as going:
         for varied in ("link.buffer", "links.other.buffer"):
-            kept = going.of(simulated[0].core, "packet", varied)
-            kept.add((7, 5), simulated[1])
-            paths.append(kept.path)
+            stored = going.of(simulated[0].core, "packet", varied)
+            stored.add((7, 5), simulated[1])
+            paths.append(stored.path)
         if error is not None:
             raise error
     assert [path.exists() for path in paths] == [stays] * 2
     assert len(set(paths)) == 2
     # No search holds the files any more.
     if stays:
-        again = opened(tmp_path, simulated[0])
-        assert again.count == 1
-        again.remove()
+        reopened = opened(tmp_path, simulated[0])
+        assert reopened.count == 1
+        reopened.remove()
         assert not paths[0].exists()
-        again.close()
+        reopened.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of files")
@@ -162,35 +162,35 @@ def test_only_a_file_of_its_own_is_opened(tmp_path: Path, simulated: tuple[Scena
     mine.write_text("mine\nand mine", encoding="utf-8")
     path.unlink()
     path.symlink_to(mine)
-    kept = opened(tmp_path, simulated[0])
-    kept.add((7, 5), simulated[1])
-    kept.close()
+    stored = opened(tmp_path, simulated[0])
+    stored.add((7, 5), simulated[1])
+    stored.close()
     assert mine.read_text(encoding="utf-8") == "mine\nand mine"
     path.unlink()
     os.mkfifo(path)
-    kept = opened(tmp_path, simulated[0])
-    assert kept.count == 0, "and nobody waits for what never comes"
-    kept.close()
+    stored = opened(tmp_path, simulated[0])
+    assert stored.count == 0, "and nobody waits for what never comes"
+    stored.close()
     path.unlink()
     path.mkdir()
-    kept = opened(tmp_path, simulated[0])
-    kept.add((7, 5), simulated[1])
-    kept.remove()
+    stored = opened(tmp_path, simulated[0])
+    stored.add((7, 5), simulated[1])
+    stored.remove()
     assert path.is_dir()
 
 
 def test_a_disk_that_is_full_costs_nothing_but_the_resumption(
     tmp_path: Path, simulated: tuple[Scenario, Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = opened(tmp_path, simulated[0])
+    stored = opened(tmp_path, simulated[0])
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "mkdir", full)
-    kept.add((7, 5), simulated[1])
-    kept.close()
-    assert not kept.path.exists()
+    stored.add((7, 5), simulated[1])
+    stored.close()
+    assert not stored.path.exists()
 
 
 @pytest.mark.parametrize("lines", [1, 3, 5])
@@ -200,16 +200,16 @@ def test_one_search_keeps_up_to_its_bound(
     """The line that exceeds the bound is the last one; a file more than twice as large was not written by this."""
     path = left(tmp_path, simulated)
     header, line = map(len, path.read_bytes().splitlines(keepends=True))
-    for bound, kept in ((header + lines * line, lines + 1), (header + lines * line - 1, lines)):
+    for bound, retained in ((header + lines * line, lines + 1), (header + lines * line - 1, lines)):
         path.unlink()
         monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", bound)
         left(tmp_path, simulated, *((7, number) for number in range(9)))
-        assert path.stat().st_size == header + kept * line
+        assert path.stat().st_size == header + retained * line
     size = path.stat().st_size
-    whole = path.read_bytes()
+    original = path.read_bytes()
     for bound, read in ((size / 2, lines), (size / 2 - 1, 0)):
         monkeypatch.setattr(resumption, "MOST_BYTES_OF_ONE", bound)
-        path.write_bytes(whole)
+        path.write_bytes(original)
         found = opened(tmp_path, simulated[0])
         assert found.count == read
         found.close()
@@ -250,18 +250,18 @@ def test_measurements_take_what_was_left_and_simulate_the_rest(
     first = Measurements(BufferVariable(link), Means("packet", 1, Resumption(tmp_path)))
     pairs = [(3, 0), (3, 1), (4, 0)]
     seen = first(pairs)
-    first._kept.close()  # type: ignore[union-attr]
-    again = Measurements(BufferVariable(link), Means("packet", 1, Resumption(tmp_path)))
-    assert again._kept is not None
+    first._stored.close()  # type: ignore[union-attr]
+    reread = Measurements(BufferVariable(link), Means("packet", 1, Resumption(tmp_path)))
+    assert reread._stored is not None
     more = [(3, 1), (4, 0), (4, 1), (3, 0), (3, 0)]
-    found = again(more)
-    assert again.resumed == 3
+    found = reread(more)
+    assert reread.resumed == 3
     assert [each.to_json() for each in found[:2]] == [seen[1].to_json(), seen[2].to_json()]
-    assert len(again.reports) == 4
-    again(more)
-    assert again.resumed == 3, "each is taken once"
+    assert len(reread.reports) == 4
+    reread(more)
+    assert reread.resumed == 3, "each is taken once"
     assert first.resumed == 0
-    again._kept.close()
+    reread._stored.close()
 
 
 def test_the_cache_is_where_each_platform_keeps_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

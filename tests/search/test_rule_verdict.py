@@ -35,8 +35,8 @@ queue_delay_p99 = "<= 60ms"
 
 
 def _report(metrics: Mapping[str, float]) -> Report:
-    plain = {name: {"mean": value, "half_width": None, "confidence": 0.95} for name, value in metrics.items()}
-    return Report.of({"engine": "packet", "metrics": plain, "groups": []})
+    values = {name: {"mean": value, "half_width": None, "confidence": 0.95} for name, value in metrics.items()}
+    return Report.of({"engine": "packet", "metrics": values, "groups": []})
 
 
 def _rule(*checks: tuple[Holds, float | None], refusal: str | None = None) -> Rule:
@@ -65,7 +65,7 @@ def test_the_goal_that_is_missed_worst_counts_in_its_own_unit() -> None:
         assert miss.words == words
 
 
-def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_was_asked_for() -> None:
+def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_is_requested() -> None:
     reports = [_report({"utilization": value}) for value in (1.0, 1.0, 0.97, 0.97)]
     goals = [Goal("utilization", ">=", 0.98)]
     assert worst_miss(reports, goals, None) is None
@@ -143,10 +143,10 @@ def test_verdicts_do_not_depend_on_the_order_of_groups() -> None:
 
 def test_the_json_has_the_judgment_of_every_rule() -> None:
     answer = forebay.recommend(Scenario.parse(SMALL), resolution=0.5, replications=2)
-    told = json.loads(answer.to_json())
+    data = json.loads(answer.to_json())
     assert answer.packets is not None
     simulated = 0
-    for rule, found in zip(answer.rules, told["rules"], strict=True):
+    for rule, found in zip(answer.rules, data["rules"], strict=True):
         assert found["judgment"]["words"] == rule.judgment.words
         assert found["share"] == rule.share == rule.judgment.share
         assert found["applies"] == rule.applies == rule.judgment.applies

@@ -47,16 +47,16 @@ def test_finds_the_edge_without_noise() -> None:
 @pytest.mark.parametrize("test", [MeanTest(), ShareTest(0.9)])
 def test_what_is_known_closes_in_on_the_answer(test: GoalTest) -> None:
     """Without noise every "between" holds the edge and none is wider than the one before."""
-    said: list[str] = []
+    messages: list[str] = []
     plan = replace(PLAN, test=test, analyses=(2, 4, 8, 16))
     outcome = Search(
         Link({"utilization": utilization}, 0.0),
         [Goal("utilization", ">=", 0.9)],
         plan,
         None,
-        Callbacks(known=said.append),
+        Callbacks(known=messages.append),
     ).run()
-    *narrowing, last = said
+    *narrowing, last = messages
     ends = [[int(word.replace(",", "")) for word in words.split() if word[0].isdigit()] for words in narrowing]
     assert len(ends) > 3
     assert all(low < EDGE <= high for low, high in ends)
@@ -174,7 +174,7 @@ def test_conflict_names_both_sides() -> None:
 
 
 @pytest.mark.parametrize(("most", "answers"), [(0.2, False), (1.6, True)])
-def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
+def test_an_early_verdict_is_final(most: float, answers: bool) -> None:
     """That nothing meets every goal is proven without a look for the edges, and never where something does."""
     early = taken = 0
     for seed in range(40):
@@ -182,12 +182,12 @@ def test_a_verdict_comes_early_and_is_kept(most: float, answers: bool) -> None:
         link = Link({"utilization": utilization, "queue_delay_p99_s": delay}, 0.0005, seed)
         goals = [Goal("utilization", ">=", 0.9), Goal("queue_delay_p99", "<=", delay(round(EDGE * most)))]
         outcome = Search(link, goals, PLAN, listener=Callbacks(known=known.append)).run()
-        said = "no buffer seems to meet every goal" in known
-        early += said
+        text = "no buffer seems to meet every goal" in known
+        early += text
         taken += link.asked.total()
-        assert (outcome.buffer is not None) == answers or not said
+        assert (outcome.buffer is not None) == answers or not text
         assert outcome.impossible == (not answers)
-        if said:
+        if text:
             assert known.index("no buffer seems to meet every goal") == 0
     if answers:
         assert early == 0
@@ -331,12 +331,12 @@ def test_gaps_above_an_island_are_named_where_the_largest_buffers_miss() -> None
 
 def test_noise_makes_no_gaps() -> None:
     """A curve that only rises is told as one in all but a few of 200 noisy searches."""
-    told = 0
+    with_gaps = 0
     plan = Plan(smallest=1, largest=1000, ceiling=8000, also=(60, 80, 100, 120, 140, 200))
     for seed in range(200):
         outcome = Search(Link({"utilization": utilization}, 0.03, seed), [Goal("utilization", ">=", 0.9)], plan).run()
-        told += bool(outcome.gaps or outcome.feasible_intervals)
-    assert told <= 6
+        with_gaps += bool(outcome.gaps or outcome.feasible_intervals)
+    assert with_gaps <= 6
 
 
 class Unlucky(Link):
@@ -452,8 +452,8 @@ class Flattering(Measurements):
 
 
 def test_a_buffer_that_was_refused_is_judged_by_what_refused_it() -> None:
-    asked = [f"utilization>={utilization(105):g}", f"queue_delay_p99<={1e3 * delay(97):g}ms"]
-    scenario = with_goals(Scenario.parse(SMALL), asked)
+    texts = [f"utilization>={utilization(105):g}", f"queue_delay_p99<={1e3 * delay(97):g}ms"]
+    scenario = with_goals(Scenario.parse(SMALL), texts)
     measure = Flattering(BufferVariable(scenario), Means("test"))
     search = Search(measure, scenario.goals, PLAN)
     outcome = search.run()
@@ -508,7 +508,7 @@ def test_a_share_of_the_draws_is_met_as_often_as_stated() -> None:
         assert max(link.asked.values()) == 1
         assert outcome.buffer is not None
         assert outcome.confidence >= 0.95
-        assert test.held(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
+        assert test.draws_met(outcome.confirmation, [Goal("utilization", ">=", 0.9)]) > 0.9 * len(outcome.confirmation)
         wrong += outcome.buffer < quantile
         found.append(outcome.buffer)
         assert outcome.lower_end is not None

@@ -48,7 +48,7 @@ def test_each_attempt_has_a_part_of_the_error_and_all_have_the_whole(attempt: in
         assert note.values["replications"] == test.fresh
         assert note.subject == ROOM.key
         assert f"instead of {100 * needed(number, confidence):.5g} %" in note
-    assert [asked for _, asked in test.asked_to_confirm] == pytest.approx(
+    assert [requested for _, requested in test.asked_to_confirm] == pytest.approx(
         [needed(number, confidence) for number in range(1, attempt + 1)]
     )
 
@@ -78,24 +78,24 @@ def test_steps_are_as_fine_as_the_search_at_first_and_then_longer_and_longer(edg
     outcome, link, search, _ = searched(test)
     tried = link.fresh(search.plan)
     for number, (one, other) in enumerate(itertools.pairwise(tried), start=1):
-        wanted = one * 1.05 ** (number if number > 2 else 1)
-        assert max(one + 1, wanted) <= other < max(one + 1, wanted) + 1, "the next whole packet"
+        required = one * 1.05 ** (number if number > 2 else 1)
+        assert max(one + 1, required) <= other < max(one + 1, required) + 1, "the next whole packet"
     assert outcome.needs_at_least[0] == (ROOM.key,)
     assert outcome.needs_at_least[1] is not None
     assert outcome.needs_at_least[1] > tried[-1], "what was refused is not enough"
 
 
-@pytest.mark.parametrize(("edge", "gap", "again"), [(300, 310, 380), (10, 10, 16), (25, 26, 45), (61, 64, 99)])
-def test_a_step_passes_over_what_does_not_meet_the_goals(edge: int, gap: int, again: int) -> None:
+@pytest.mark.parametrize(("edge", "gap", "repeated"), [(300, 310, 380), (10, 10, 16), (25, 26, 45), (61, 64, 99)])
+def test_a_step_passes_over_what_does_not_meet_the_goals(edge: int, gap: int, repeated: int) -> None:
     """Refused at the edge, then a stretch that misses: the next to be tried is beyond it, at the step's own pace."""
     test = Oracle(
-        lambda b: b >= edge and not gap < b < again, confidence=lambda attempt: 0.5 if attempt == 1 else 0.999
+        lambda b: b >= edge and not gap < b < repeated, confidence=lambda attempt: 0.5 if attempt == 1 else 0.999
     )
     # Neither is the stretch looked at before, nor what is beyond it.
     outcome, link, search, _ = searched(test, smallest=edge - 1, largest=edge, ceiling=1000)
     first, second = link.fresh(search.plan)
     assert first <= gap
-    assert outcome.buffer == second >= again
+    assert outcome.buffer == second >= repeated
     stepped = [buffer for call in link.calls for buffer in dict.fromkeys(pair[0] for pair in call) if buffer > edge]
     for one, other in itertools.pairwise([first, *dict.fromkeys(stepped)]):
         assert max(one + 1, one * 1.05) <= other < max(one + 1, one * 1.05) + 1, "the next whole packet"
@@ -125,7 +125,7 @@ def test_fresh_replications_are_none_that_the_search_has_seen() -> None:
         assert test.asked_to_confirm[0][0] == len(search.samples[outcome.buffer or 0])
 
 
-def test_a_goal_that_asks_for_little_is_decided_before_anything_is_confirmed() -> None:
+def test_a_goal_that_needs_a_small_buffer_is_decided_before_the_confirmation() -> None:
     test = Oracle(since(300), until(200))
     outcome, link, search, _ = searched(test, BOTH)
     assert outcome.buffer is None
@@ -241,7 +241,7 @@ def test_a_plan_is_as_documented_and_cannot_be_changed() -> None:
         Search(Link(), (), plan)
 
 
-def test_a_goal_said_twice_counts_once() -> None:
+def test_a_repeated_goal_counts_once() -> None:
     search = Search(Link(), (ROOM, SMALL, ROOM), plan_of(Oracle(since(3))))
     assert search.goals == BOTH
 
@@ -609,9 +609,9 @@ def test_what_is_expected_is_about_what_it_takes(test: type[Oracle], analyses: t
         assert expected[-1] == one.fresh, "at last nothing but the fresh ones"
         # While the bracket narrows, ever less remains.
         assert expected[1:] == sorted(expected[1:], reverse=True)
-        assert all(told >= one.fresh for told in expected)
+        assert all(forecast >= one.fresh for forecast in expected)
         assert len(expected) == 2 + len(search.samples) - len(without_gaps([1, 1000], 4.0))
 
 
-def test_nobody_has_to_listen() -> None:
+def test_the_listener_is_optional() -> None:
     assert Search(Link(), (ROOM,), plan_of(Oracle(since(30)))).run().buffer in {30, 31}

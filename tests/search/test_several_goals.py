@@ -14,7 +14,7 @@ from forebay.commands.program import main
 from forebay.configuration.drafting import Wishes, draft
 from forebay.configuration.jitter import jittered
 from forebay.errors import ContradictionError, InputError
-from forebay.inputs.goals import Goal, distinct, named, parts_of_key, split_goal
+from forebay.inputs.goals import Goal, distinct, metric_of_goal, parts_of_key, split_goal
 from forebay.results.report import Report
 from forebay.scenario import Scenario
 from forebay.search.goal_test import MeanTest, ShareTest
@@ -69,16 +69,18 @@ def said(goal: Goal) -> tuple[str, str, float]:
     return goal.name, goal.sense, goal.threshold
 
 
-@pytest.mark.parametrize("asked", TOGETHER)
-def test_every_bound_is_a_goal_in_any_order(asked: tuple[str, ...]) -> None:
-    wanted = {said(_only(text)) for text in asked}
-    assert len(wanted) == len(asked)
-    names = {name for name, *_ in wanted}
-    kept = {said(goal) for goal in scenario().goals if goal.name not in names}
-    for order in itertools.permutations(asked):
+@pytest.mark.parametrize("requested", TOGETHER)
+def test_every_bound_is_a_goal_in_any_order(requested: tuple[str, ...]) -> None:
+    required = {said(_only(text)) for text in requested}
+    assert len(required) == len(requested)
+    names = {name for name, *_ in required}
+    retained = {said(goal) for goal in scenario().goals if goal.name not in names}
+    for order in itertools.permutations(requested):
         found = with_goals(scenario(), [*order, order[0]]).goals
-        assert {said(goal) for goal in found} == wanted | kept, "those of the file on the same metrics are replaced"
-        assert len(found) == len({goal.key for goal in found}) == len(wanted | kept), "a key each, none twice"
+        assert {said(goal) for goal in found} == required | retained, (
+            "those of the file on the same metrics are replaced"
+        )
+        assert len(found) == len({goal.key for goal in found}) == len(required | retained), "a key each, none twice"
 
 
 def _only(text: str) -> Goal:
@@ -88,40 +90,40 @@ def _only(text: str) -> Goal:
     return next(goal for goal in found if said(goal) not in before)
 
 
-@pytest.mark.parametrize("asked", TOGETHER)
-def test_what_changes_the_scenario_keeps_its_goals(asked: tuple[str, ...]) -> None:
-    before = with_goals(scenario(), asked)
-    wanted = list(map(said, before.goals))
+@pytest.mark.parametrize("requested", TOGETHER)
+def test_what_changes_the_scenario_keeps_its_goals(requested: tuple[str, ...]) -> None:
+    before = with_goals(scenario(), requested)
+    required = list(map(said, before.goals))
     varied = vary(before, "flows", 1.2)
     assert varied is not None
     fixed = before.changed("flows.bulk.rtt=40ms")
     jittering, jitter = jittered(fixed)
     assert jitter.anything
     for after in (before.with_packets(7), before.changed("link.buffer=9p"), varied, fixed, jittering):
-        assert list(map(said, after.goals)) == wanted
+        assert list(map(said, after.goals)) == required
 
 
-def test_a_goal_that_is_changed_stands_for_all_on_its_metric() -> None:
+def test_a_changed_goal_replaces_all_goals_on_its_metric() -> None:
     two = with_goals(scenario(), ["utilization>=0.7", "utilization<=0.9"])
     changed = two.changed("goal.utilization=>= 80%")
     assert [said(goal) for goal in changed.goals if goal.name == "utilization"] == [("utilization", ">=", 0.8)]
 
 
-@pytest.mark.parametrize("asked", APART)
+@pytest.mark.parametrize("requested", APART)
 def test_a_contradiction_names_both_before_anything_runs(
-    asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    requested: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def never(*_: object) -> None:
         pytest.fail("something ran")
 
     monkeypatch.setattr("forebay._core.run_batch", never)
     with pytest.raises(ContradictionError) as found:
-        recommend(scenario(), asked)
+        recommend(scenario(), requested)
     for sense in (">=", "<="):
-        assert any(f"`{text}`" in str(found.value) for text in asked if sense in text)
+        assert any(f"`{text}`" in str(found.value) for text in requested if sense in text)
     path = tmp_path / "link.toml"
     path.write_text(LINK)
-    options = [part for text in asked for part in ("--goal", text)]
+    options = [part for text in requested for part in ("--goal", text)]
     monkeypatch.setattr("sys.argv", ["forebay", "recommend", str(path), *options])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -131,7 +133,7 @@ def test_a_contradiction_names_both_before_anything_runs(
     assert lines[0].startswith("forebay: --goal: found `")
 
 
-def test_both_bounds_are_judged_and_told() -> None:
+def test_both_bounds_are_tested_and_reported() -> None:
     answer = recommend(scenario(), ["utilization>=70%", "utilization<=90%"], engine="packet")
     judged = [each for each in answer.goals.values() if each.goal.name == "utilization"]
     assert {each.goal.sense for each in judged} == {">=", "<="}
@@ -139,13 +141,13 @@ def test_both_bounds_are_judged_and_told() -> None:
     for each in judged:
         assert each.met, "an answer meets every bound"
         assert 0.7 <= each.measured.mean <= 0.9
-    told = json.loads(answer.to_json())
-    assert {key for key, goal in told["goals"].items() if goal.get("metric") == "utilization"} == {
+    data = json.loads(answer.to_json())
+    assert {key for key, goal in data["goals"].items() if goal.get("metric") == "utilization"} == {
         "utilization>=0.7",
         "utilization<=0.9",
     }
-    assert "loss_rate" in told["goals"], "a goal that is alone keeps its name"
-    assert told["binding_goal"] in told["goals"]
+    assert "loss_rate" in data["goals"], "a goal that is alone keeps its name"
+    assert data["binding_goal"] in data["goals"]
 
 
 def test_an_unmeetable_corridor_is_no_answer() -> None:
@@ -199,8 +201,8 @@ def test_keys_are_distinct_stable_and_read_back() -> None:
 
 
 def test_the_closed_forms_size_for_the_tightest_bound() -> None:
-    for asked in (["utilization>=0.8", "utilization>=0.95"], ["utilization>=0.95", "utilization>=0.8"]):
-        assert ("utilization", ">=", 0.95) in with_goals(scenario(), [*asked, "utilization<=0.97"]).core.goals
+    for requested in (["utilization>=0.8", "utilization>=0.95"], ["utilization>=0.95", "utilization>=0.8"]):
+        assert ("utilization", ">=", 0.95) in with_goals(scenario(), [*requested, "utilization<=0.97"]).core.goals
     both = with_goals(scenario(), ["loss_rate>=0.1%", "loss_rate<=3%", "loss_rate<=2%"])
     assert ("loss_rate", "<=", 0.02) in both.core.goals
 
@@ -210,19 +212,19 @@ def in_file(bounds: tuple[str, ...]) -> str:
     lists: dict[str, list[str]] = {}
     for text in bounds:
         _, sense, threshold = split_goal(text)
-        lists.setdefault(named(text), []).append(f"{sense} {threshold}")
+        lists.setdefault(metric_of_goal(text), []).append(f"{sense} {threshold}")
     return LINK.partition("[goal]")[0] + "[goal]\n" + "".join(f'"{name}" = {texts}\n' for name, texts in lists.items())
 
 
-@pytest.mark.parametrize("asked", TOGETHER)
-def test_a_file_asks_for_what_options_ask_for(asked: tuple[str, ...]) -> None:
-    wanted = {said(_only(text)) for text in asked}
-    for order in itertools.permutations(asked):
+@pytest.mark.parametrize("requested", TOGETHER)
+def test_a_file_asks_for_what_options_ask_for(requested: tuple[str, ...]) -> None:
+    required = {said(_only(text)) for text in requested}
+    for order in itertools.permutations(requested):
         read = Scenario.parse(in_file(order))
-        assert {said(goal) for goal in read.goals} == wanted
-        assert len({goal.key for goal in read.goals}) == len(wanted)
-        again = Scenario.parse(read.core.canonical_json(), "json")
-        assert (again.goals, again.core.sha256) == (read.goals, read.core.sha256)
+        assert {said(goal) for goal in read.goals} == required
+        assert len({goal.key for goal in read.goals}) == len(required)
+        reread = Scenario.parse(read.core.canonical_json(), "json")
+        assert (reread.goals, reread.core.sha256) == (read.goals, read.core.sha256)
         for after in (
             read.with_packets(7),
             read.changed("link.buffer=9p"),
@@ -230,17 +232,17 @@ def test_a_file_asks_for_what_options_ask_for(asked: tuple[str, ...]) -> None:
         ):
             assert list(map(said, after.goals)) == list(map(said, read.goals))
         # Goals of options replace all goals of the file for the metric.
-        assert [said(goal) for goal in with_goals(read, asked[:1]).goals] == [said(_only(asked[0]))]
-    both = recommend(Scenario.parse(in_file(asked)), replications=2)
-    assert {said(goal.goal) for goal in both.goals.values()} == wanted
+        assert [said(goal) for goal in with_goals(read, requested[:1]).goals] == [said(_only(requested[0]))]
+    both = recommend(Scenario.parse(in_file(requested)), replications=2)
+    assert {said(goal.goal) for goal in both.goals.values()} == required
 
 
-@pytest.mark.parametrize("asked", APART)
+@pytest.mark.parametrize("requested", APART)
 def test_a_contradiction_in_a_file_names_its_line(
-    asked: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    requested: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "link.toml"
-    path.write_text(in_file(asked))
+    path.write_text(in_file(requested))
     monkeypatch.setattr("forebay._core.run_batch", lambda *_: pytest.fail("something ran"))
     monkeypatch.setattr("sys.argv", ["forebay", "recommend", str(path)])
     with pytest.raises(SystemExit) as ended:
@@ -254,7 +256,7 @@ def test_a_contradiction_in_a_file_names_its_line(
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("[]", "goal.utilization: found a list of 0; allowed: a bound, or a list"),
         ("['>= 1%', 5]", "goal.utilization.1.: found `5`; allowed: a bound on a share"),
@@ -265,8 +267,8 @@ def test_a_contradiction_in_a_file_names_its_line(
         ("{}", "goal.utilization: found a table"),
     ],
 )
-def test_lists_of_bounds_are_checked_as_bounds_are(value: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_lists_of_bounds_are_checked_as_bounds_are(value: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         recommend(Scenario.parse(LINK, overrides=[f"goal.utilization={value}"]))
 
 

@@ -23,7 +23,7 @@ from forebay.search.evidence import without_few
 from forebay.search.goal_test import Verdict
 from forebay.search.optimum import Optimizing
 from forebay.search.plan import Outcome
-from forebay.search.planning import held
+from forebay.search.planning import configured_packets
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import Search
 from forebay.text import formatting
@@ -66,7 +66,7 @@ def test_a_proof_rests_on_the_stated_runs_at_the_nearest_miss(
         nearest = outcome.compromise
         assert nearest is not None
         assert any(search.missed_surely(nearest, goal, plan.confidence) for goal in search.goals)
-        assert outcome.runs == search.runs_near(nearest) >= plan.least_runs
+        assert outcome.runs == search.nearby_runs(nearest) >= plan.least_runs
         for at in search.samples:
             assert Verdict.MISSED in {search.verdict_on(at, goal, outcome) for goal in search.goals}
     assert proofs, "some of them are proven"
@@ -80,7 +80,7 @@ def test_what_may_be_met_at_the_nearest_miss_is_no_proof() -> None:
     at_edge = Report.of({**below.to_dict(), "metrics": {"utilization": {"mean": 0.899}}})
     search._keep(20, [at_edge])
     outcome = Outcome()
-    assert search.left(0.95) == []
+    assert search.not_excluded(0.95) == []
     assert search._unproven(0.95) == 20
     search.conclude(outcome, 19, 4, lambda _buffer: False)
     assert outcome.impossible
@@ -190,9 +190,9 @@ def test_few_runs_have_a_mean_and_no_interval(runs: int) -> None:
     known = finished({3: four(bad), 9: [good(number) for number in range(runs)]}, Outcome(compromise=9))
     goal = findings.judged_goals(known, None)[UTILIZATION.key]
     there = findings._goal_at(known, UTILIZATION, 9)
-    kept = without_few({"utilization": Estimate(0.9, 0.1)}, runs)
+    retained = without_few({"utilization": Estimate(0.9, 0.1)}, runs)
     assert (goal.measured.half_width is not None) == (runs >= 4)
-    assert (kept["utilization"].half_width is not None) == (runs >= 4)
+    assert (retained["utilization"].half_width is not None) == (runs >= 4)
     row = GoalRow(UTILIZATION.key, UTILIZATION, None, None, None)
     cell = verdict_cell(row, there, interval=True)
     assert (f"({formatting.counted(runs, 'run')})" in cell) == (runs < 4)
@@ -200,10 +200,10 @@ def test_few_runs_have_a_mean_and_no_interval(runs: int) -> None:
 
 
 def test_runs_in_which_no_transfer_ended_give_no_mean_time() -> None:
-    for never, told in ((1.0, "never"), (2 / 19, "never in 11 % of runs")):
+    for never, text in ((1.0, "never"), (2 / 19, "never in 11 % of runs")):
         found = Estimate(never * NEVER_S + (1 - never) * 5, None)
-        assert formatting.estimate("web.completion_time_p95", found) == told
-        assert formatting.value("completion_time_p95_s", found.mean) == told
+        assert formatting.estimate("web.completion_time_p95", found) == text
+        assert formatting.value("completion_time_p95_s", found.mean) == text
     assert formatting.value("web.completion_time_p95", 50.0) == "50.0 s"
     assert "never" not in formatting.value("queue_delay_max", 1e5)
 
@@ -279,7 +279,7 @@ measure = "1s"
 @pytest.mark.parametrize("size", ["30kB", "60p"])
 def test_a_memory_counts_in_every_unit_that_a_run_accepts(size: str) -> None:
     scenario = Scenario.parse(MEMORY.format(size=size))
-    assert held(BufferVariable(scenario).named(TARGET)) == pytest.approx(60)
+    assert configured_packets(BufferVariable(scenario).of_key(TARGET)) == pytest.approx(60)
     checked = checked_buffers(scenario, [f"memories.chip.size={size}"])
     assert [each.size.packets for each in checked.at.values()] == pytest.approx([60])
 

@@ -356,9 +356,9 @@ def test_the_weighted_mean_of_strata_is_that_of_runs_as_they_come() -> None:
     assert parts is not None
     series = 1 << STREAM_BITS
     composite = Measurements(BufferVariable(scenario), Means("packet", 2), strata=parts)
-    plain = Measurements(BufferVariable(scenario), Means("packet", 2))
+    uncompressed = Measurements(BufferVariable(scenario), Means("packet", 2))
     of_strata = composite([(20, series + place) for place in range(400)])
-    as_they_come = plain([(20, (5 << STREAM_BITS) + place) for place in range(3000)])
+    as_they_come = uncompressed([(20, (5 << STREAM_BITS) + place) for place in range(3000)])
     assert composite.runs == 400 * len(parts.weights)
     for name in ("loss_rate", "queue_mean_packets", "queue_delay_p99_s"):
         one, other = (

@@ -126,7 +126,7 @@ def test_several_goals_hold_together() -> None:
         assert judged.margin == pytest.approx(margins[judged.goal.name])
 
 
-def test_a_budget_is_kept_but_for_the_first_look() -> None:
+def test_the_budget_is_respected_after_the_first_measurements() -> None:
     for budget in (1, 60, 130, 250):
         link = Link(hyperbola, 0.3)
         survey = Survey(link, [GOAL], budget)
@@ -171,12 +171,12 @@ def test_a_packet_s_time_bounds_the_delay(found: FeasibleMap) -> None:
             assert stretch.above is None or stretch.above.number > stretch.high.number
 
 
-def test_the_map_is_told(found: FeasibleMap) -> None:
-    told = json.loads(found.to_json())
-    assert told["over"] == OVER
-    assert set(told["goals"]) == {"utilization", "queue_delay_p99"}
-    assert len(told["points"]) == len(found.points) == found.frame.height
-    assert Counter(point["verdict"] for point in told["points"]) == Counter(found.frame["verdict"].to_list())
+def test_the_map_is_printed_and_serialized(found: FeasibleMap) -> None:
+    data = json.loads(found.to_json())
+    assert data["over"] == OVER
+    assert set(data["goals"]) == {"utilization", "queue_delay_p99"}
+    assert len(data["points"]) == len(found.points) == found.frame.height
+    assert Counter(point["verdict"] for point in data["points"]) == Counter(found.frame["verdict"].to_list())
     assert found.frame["link.rate"].min() == 1.2e6
     assert found.frame["link.buffer"].max() == 100
     assert [len({point.settings[axis].text for point in found.points}) <= STEPS + 1 for axis in (0, 1)] == [True, True]
@@ -200,7 +200,7 @@ def test_the_map_is_told(found: FeasibleMap) -> None:
         ("x?xx?x", (None, None, None, None)),
     ],
 )
-def test_of_several_stretches_the_longest_is_told(
+def test_the_longest_of_several_feasible_intervals_is_reported(
     found: FeasibleMap, verdicts: str, stretch: tuple[int | None, ...]
 ) -> None:
     named = {"o": "met", "x": "missed", "?": "unclear"}
@@ -209,13 +209,13 @@ def test_of_several_stretches_the_longest_is_told(
         replace(found.points[0], settings=(found.over[0].value_of(2.0), setting), verdict=named[verdict])
         for setting, verdict in zip(second, verdicts, strict=True)
     ]
-    (told,) = replace(found, points=tuple(points)).stretches
-    ends = (told.low, told.high, told.below, told.above)
+    (changed,) = replace(found, points=tuple(points)).stretches
+    ends = (changed.low, changed.high, changed.below, changed.above)
     assert tuple(None if end is None else end.number for end in ends) == stretch
 
 
 @pytest.mark.parametrize(
-    ("over", "told"),
+    ("over", "message"),
     [
         (["link.rate=1Mbps..9Mbps"], "over: found 1; allowed: two keys"),
         (["link.rate=1Mbps..9Mbps", "link.rate=1Mbps..2Mbps"], "over: found `link.rate` twice"),
@@ -223,13 +223,13 @@ def test_of_several_stretches_the_longest_is_told(
         (["link.rate=1Mbps..9Mbps", "link.queue=red,codel"], "over: link.queue: found `red,codel`; allowed: LOW..HIGH"),
     ],
 )
-def test_what_makes_no_map_is_refused_before_anything_runs(over: list[str], told: str) -> None:
+def test_what_makes_no_map_is_refused_before_anything_runs(over: list[str], message: str) -> None:
     def refuse(_done: int, _all: int) -> None:
         raise AssertionError("simulated")
 
     with pytest.raises(InputError, match=r"^over: ") as raised:
         feasible_map(Scenario.parse(SHORT), GOALS, over=over, progress=refuse)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     with pytest.raises(InputError, match="two of `feasible_map`"):
         recommend(Scenario.parse(SHORT), over=OVER)
 
@@ -238,10 +238,10 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     options = [part for over in OVER for part in ("--over", over)] + [
         part for goal in GOALS for part in ("--goal", goal)
     ]
-    told = forebay("recommend", small, "--set", "run.measure=4s", *options, "--out", tmp_path)
-    assert told.code == 0, told.err
-    assert "All goals are met at " in told.out
-    assert "Values of link.buffer at which all goals are met" in told.out
+    answer = forebay("recommend", small, "--set", "run.measure=4s", *options, "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    assert "All goals are met at " in answer.out
+    assert "Values of link.buffer at which all goals are met" in answer.out
     for ending in ("png", "svg", "json"):
         assert (tmp_path / f"small-map.{ending}").stat().st_size > 5_000
     none = forebay("recommend", small, "--set", "run.measure=2s", *options[:4], "--goal", "utilization>=99.999%",
@@ -259,10 +259,10 @@ def test_an_interrupted_map_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     scenario = Scenario.parse(SMALL.replace("30s", "2s"))
-    whole = feasible_map(scenario, GOALS, over=OVER).to_dict()
+    uninterrupted = feasible_map(scenario, GOALS, over=OVER).to_dict()
     with pytest.raises(KeyboardInterrupt):
         feasible_map(scenario, GOALS, over=OVER, resume=tmp_path, progress=stop)
     resumed = feasible_map(scenario, GOALS, over=OVER, resume=tmp_path).to_dict()
     assert resumed["cost"]["resumed"] > 50
-    del whole["cost"], resumed["cost"]
-    assert resumed == whole
+    del uninterrupted["cost"], resumed["cost"]
+    assert resumed == uninterrupted

@@ -101,11 +101,11 @@ def test_a_difference_is_beyond_noise_and_worth_mentioning_or_decides_a_goal(
     assert found.metrics["utilization"].differs == differs
     assert ("utilization" in found.differing) == differs
     assert found.flipped == (("utilization",) if flips else ())
-    told = found.warning("9 packets")
-    assert told.urgent == differs
-    assert (told.kind is Kind.TWIN_DIFFERS) == differs
-    assert told.startswith("Simultaneous events decide this answer") == flips
-    assert ("the same results within noise" in told) != differs
+    warning = found.warning("9 packets")
+    assert warning.urgent == differs
+    assert (warning.kind is Kind.TWIN_DIFFERS) == differs
+    assert warning.startswith("Simultaneous events decide this answer") == flips
+    assert ("the same results within noise" in warning) != differs
 
 
 def test_hosts_that_cannot_vary_have_no_twin() -> None:
@@ -116,8 +116,8 @@ def test_hosts_that_cannot_vary_have_no_twin() -> None:
 
 def test_a_twin_varies_the_exact_groups_alone() -> None:
     scenario = Scenario.parse(EXACT).changed("flows.long.processing=200us")
-    told = json.loads(varied(scenario.core).canonical_json())["flows"]
-    assert [group.get("processing") for group in told] == [None, "200us"]
+    data = json.loads(varied(scenario.core).canonical_json())["flows"]
+    assert [group.get("processing") for group in data] == [None, "200us"]
 
 
 def test_messages_about_phases_become_one() -> None:
@@ -153,17 +153,17 @@ def test_an_answer_that_phases_decide_states_no_confidence(file: Path) -> None:
     assert third.startswith("warning: Simultaneous events decide this answer: with varying hosts,")
     assert "no confidence: simultaneous events" in printed
     assert printed.count("imultaneous events") == 2
-    told = json.loads(answer.to_json())
-    assert told["confidence"] is None
-    assert list(told["twin"]) == ["buffer", "runs", "groups", "metrics"]
-    assert set(told["twin"]["metrics"]) == {
+    data = json.loads(answer.to_json())
+    assert data["confidence"] is None
+    assert list(data["twin"]) == ["buffer", "runs", "groups", "metrics"]
+    assert set(data["twin"]["metrics"]) == {
         "utilization",
         "loss_rate",
         "queue_delay_p99_s",
         "short.goodput_bps",
         "long.goodput_bps",
     }
-    assert told["twin"]["metrics"]["utilization"]["flips"] == ["utilization"]
+    assert data["twin"]["metrics"]["utilization"]["flips"] == ["utilization"]
 
 
 #: An action before the runs of a twin.
@@ -210,8 +210,8 @@ def test_a_twin_has_the_runs_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_interrupted_twin_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, scenario = recommend(Scenario.parse(EXACT)), Scenario.parse(EXACT)
-    assert whole.twin is not None
+    uninterrupted, scenario = recommend(Scenario.parse(EXACT)), Scenario.parse(EXACT)
+    assert uninterrupted.twin is not None
 
     def interrupt(measure: Measurements, pairs: Any) -> None:
         measure._have(pairs[:2])
@@ -222,9 +222,9 @@ def test_an_interrupted_twin_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(Interrupted):
             recommend(scenario, resume=tmp_path)
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
-    again = recommend(scenario, resume=tmp_path)
-    assert without_cost(again.to_dict()) == without_cost(whole.to_dict())
-    assert again.cost.resumed == whole.cost.replications - whole.twin.runs + 2
+    repeated = recommend(scenario, resume=tmp_path)
+    assert without_cost(repeated.to_dict()) == without_cost(uninterrupted.to_dict())
+    assert repeated.cost.resumed == uninterrupted.cost.replications - uninterrupted.twin.runs + 2
     assert not list(tmp_path.glob("*.jsonl"))
 
 
@@ -241,13 +241,13 @@ def test_a_twin_for_which_there_is_no_time_is_left_to_the_next_call(
     assert answer.confidence is not None
     assert Kind.SIMULTANEOUS_EVENTS in {each.kind for each in answer.warnings}
     assert list(tmp_path.glob("*.jsonl"))
-    again = recommend(Scenario.parse(EXACT), within=600, resume=tmp_path)
-    assert again.twin is not None
+    repeated = recommend(Scenario.parse(EXACT), within=600, resume=tmp_path)
+    assert repeated.twin is not None
     assert not list(tmp_path.glob("*.jsonl"))
 
 
-def without_cost(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name != "cost"}
+def without_cost(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "cost"}
 
 
 def test_check_states_no_confidence_of_a_goal_that_phases_decide(file: Path) -> None:
@@ -289,14 +289,14 @@ def test_a_sweep_counts_the_cells_of_simultaneous_events(file: Path, tmp_path: P
     first = sweep(Scenario.load(file), axes[:1], tmp_path / "one", replications=1)
     assert in_phase([Scenario.load(file).run(replications=1)])
     found = sweep(Scenario.load(file), axes, tmp_path / "grid", replications=2)
-    (told,) = found.warnings
+    (warning,) = found.warnings
     concerned = found.rows().filter(found.rows()["warnings"].str.contains(PHRASE))
-    assert told.kind is Kind.SIMULTANEOUS_EVENTS
-    assert told.values == {"runs": concerned.height, "of_runs": 8, "cells": 2, "of_cells": 4}
-    assert told.startswith(f"In {concerned.height} of 8 runs (2 of 4 cells), simultaneous events decide")
+    assert warning.kind is Kind.SIMULTANEOUS_EVENTS
+    assert warning.values == {"runs": concerned.height, "of_runs": 8, "cells": 2, "of_cells": 4}
+    assert warning.startswith(f"In {concerned.height} of 8 runs (2 of 4 cells), simultaneous events decide")
     assert set(concerned["axis.flows.*.processing"]) == {"0s"}
-    again = sweep(Scenario.load(file), axes, tmp_path / "grid", replications=2)
-    assert (again.computed, again.warnings) == (0, found.warnings)
+    repeated = sweep(Scenario.load(file), axes, tmp_path / "grid", replications=2)
+    assert (repeated.computed, repeated.warnings) == (0, found.warnings)
     assert first.warnings[0].values["of_cells"] == 2
     options: list[str | Path] = ["--over", axes[0], "--out", tmp_path / "one", "--replications", "1"]
     assert "In 1 of 2 runs (1 of 2 cells), simultaneous events" in forebay("sweep", file, *options).err

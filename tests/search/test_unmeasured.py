@@ -40,15 +40,15 @@ def test_a_buffer_that_the_scenario_does_not_state_is_nowhere_in_the_answer(
     without_a_buffer: Path, tmp_path: Path
 ) -> None:
     page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
-    asked = ["recommend", without_a_buffer, "--quick", "--fresh"]
-    told = forebay(*asked, "--picture", picture, "--report", page, "--out", tmp_path / "answers")
-    assert told.code in (0, 1, 3), told.err
+    requested = ["recommend", without_a_buffer, "--quick", "--fresh"]
+    result = forebay(*requested, "--picture", picture, "--report", page, "--out", tmp_path / "answers")
+    assert result.code in (0, 1, 3), result.err
     written = [page, picture, *(tmp_path / "answers").glob("*.json")]
     assert len(written) == 3
-    assert not any("as configured" in text for text in (told.out, *(path.read_text() for path in written)))
+    assert not any("as configured" in text for text in (result.out, *(path.read_text() for path in written)))
     [answer] = (path for path in written if path.suffix == ".json")
     assert json.loads(answer.read_text())["also"] in ([], {})
-    stated = forebay(*asked, "--no-picture", "--json", "--set", "link.buffer=20p")
+    stated = forebay(*requested, "--no-picture", "--json", "--set", "link.buffer=20p")
     assert "as configured" in stated.out
 
 
@@ -78,9 +78,9 @@ def test_runs_and_comparisons_list_what_a_scenario_assumes(verb: list[str], assu
     for options in ([], ["--json"]):
         short = ["--set", "run.measure=1s", "--set", "run.warmup=1s", "--set", "run.replications=1", *options]
         out = ["--out", tmp_path / "out"] if verb[0] == "compare" else []
-        told = forebay(*verb, assumed, *short, *out)
-        assert told.code in (0, 1), told.err
-        assert "assumes that packets come at random within 5 min" in " ".join(told.err.split())
+        answer = forebay(*verb, assumed, *short, *out)
+        assert answer.code in (0, 1), answer.err
+        assert "assumes that packets come at random within 5 min" in " ".join(answer.err.split())
 
 
 def test_a_bound_is_called_by_its_article() -> None:
@@ -89,11 +89,11 @@ def test_a_bound_is_called_by_its_article() -> None:
 
 
 def test_a_check_of_an_assumption_lists_it_without_confidence(assumed: Path) -> None:
-    told = forebay("check", assumed, "--fresh", columns=80)
-    assert told.code in (0, 1, 3), told.err
-    assert f"warning: {SAID}" in " ".join(told.out.split())
-    assert "No confidence is stated" in " ".join(told.out.split())
-    assert "% confidence" not in told.out
+    result = forebay("check", assumed, "--fresh", columns=80)
+    assert result.code in (0, 1, 3), result.err
+    assert f"warning: {SAID}" in " ".join(result.out.split())
+    assert "No confidence is stated" in " ".join(result.out.split())
+    assert "% confidence" not in result.out
     answer = json.loads(forebay("check", assumed, "--fresh", "--json").out)
     assert answer["confidence"] is None
     assert {goal["confidence"] for each in answer["buffers"] for goal in each["goals"].values()} == {None}
@@ -104,9 +104,9 @@ def test_a_check_of_an_assumption_lists_it_without_confidence(assumed: Path) -> 
 
 def test_a_map_and_a_sweep_of_an_assumption_list_it(assumed: Path, tmp_path: Path) -> None:
     over = ["--over", "link.buffer=20p..60p", "--over", "link.rate=9Mbps..10Mbps"]
-    told = forebay("recommend", assumed, *over, "--fresh", "--no-picture", "--json")
-    assert told.code in (0, 1, 3), told.err
-    answer = json.loads(told.out)
+    result = forebay("recommend", assumed, *over, "--fresh", "--no-picture", "--json")
+    assert result.code in (0, 1, 3), result.err
+    answer = json.loads(result.out)
     assert answer["confidence"] is None
     assert SAID in str(answer["warnings"])
     swept = forebay("sweep", assumed, "--over", "link.buffer=20p", "--out", tmp_path / "swept")
@@ -118,9 +118,9 @@ def test_buffers_of_classes_that_rest_on_an_assumption_have_no_confidence(assume
     path = assumed.with_name("classes.toml")
     queue = 'queue = { kind = "classes", classes = [{ name = "a", buffer = "50p" }] }\nbuffer'
     path.write_text(assumed.read_text().replace("buffer", queue, 1).replace("count = 2", 'name = "a"\ncount = 2'))
-    told = forebay("recommend", path, "--goal", "a.goodput>=1Mbps", "--classes", "--quick", "--fresh", "--json")
-    assert told.code in (0, 1, 3), told.err
-    answer = json.loads(told.out)
+    result = forebay("recommend", path, "--goal", "a.goodput>=1Mbps", "--classes", "--quick", "--fresh", "--json")
+    assert result.code in (0, 1, 3), result.err
+    answer = json.loads(result.out)
     assert answer["confidence"] is None
     assert {goal["confidence"] for goal in answer["goals"].values()} == {None}
     assert SAID in str(answer["warnings"])
@@ -134,10 +134,12 @@ def test_a_check_names_all_missing_keys_or_takes_their_bounds(tmp_path: Path) ->
     assert refused.code == 2
     assert len(refused.err.strip().splitlines()) == 1
     assert "found no values of link.buffer (at least 20kB), link.rate (at least 9Mbps); allowed: " in refused.err
-    told = forebay("check", path, "--assume-lower-bounds", "--fresh")
-    assert told.code in (0, 1, 3), told.err
-    assert told.out.startswith("Assumed: link.buffer = 20kB is a lower bound: the true value may be larger; link.rate")
-    assert "The assumed buffer" in told.out
-    assert "configured" not in told.out.splitlines()[1]
+    answer = forebay("check", path, "--assume-lower-bounds", "--fresh")
+    assert answer.code in (0, 1, 3), answer.err
+    assert answer.out.startswith(
+        "Assumed: link.buffer = 20kB is a lower bound: the true value may be larger; link.rate"
+    )
+    assert "The assumed buffer" in answer.out
+    assert "configured" not in answer.out.splitlines()[1]
     one = forebay("check", path, "--assume-lower-bounds", "--buffer", "30p", "--fresh")
     assert "link.buffer = 20kB" not in one.out

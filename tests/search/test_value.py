@@ -19,7 +19,7 @@ RANGES = st.builds(
     st.booleans(),
 )
 WHOLE = st.builds(
-    lambda low, width, mirrored: Range(low, low + width, whole=True, mirrored=mirrored),
+    lambda low, width, mirrored: Range(low, low + width, integral=True, mirrored=mirrored),
     st.integers(0, 300).map(float),
     st.integers(1, 3000).map(float),
     st.booleans(),
@@ -41,10 +41,10 @@ def test_values_go_from_one_end_to_the_other_in_order(found: Range) -> None:
 @given(RANGES | WHOLE, st.floats(0, 1))
 def test_a_value_has_a_number_that_stands_for_it(found: Range, share: float) -> None:
     place = round(found.first * (found.last / found.first) ** share)
-    value, again = found.number(place), found.snapped(place)
-    assert found.number(again) == value
-    assert found.snapped(again) == again
-    assert found.whole or again == pytest.approx(place, rel=0.02, abs=1)
+    value, repeated = found.number(place), found.snapped(place)
+    assert found.number(repeated) == value
+    assert found.snapped(repeated) == repeated
+    assert found.integral or repeated == pytest.approx(place, rel=0.02, abs=1)
 
 
 @given(WHOLE)
@@ -55,7 +55,7 @@ def test_every_whole_number_of_a_range_is_a_value(found: Range) -> None:
 
 @given(st.integers(1, 400), st.integers(10, 100))
 def test_whole_numbers_over_a_decade_are_the_search_s_own(low: int, factor: int) -> None:
-    found = Range(float(low), float(low * factor), whole=True)
+    found = Range(float(low), float(low * factor), integral=True)
     assert (found.first, found.last) == (low, low * factor)
     assert all(found.number(place) == place == found.snapped(place) for place in range(low, low * factor + 1))
 
@@ -102,6 +102,6 @@ def test_a_step_is_finer_than_any_resolution_and_a_value_has_few_digits(found: R
         ("5%", 5.0, "5 %"),
     ],
 )
-def test_a_value_is_said_as_people_write_it(text: str, number: float, words: str) -> None:
+def test_a_value_is_printed_in_common_notation(text: str, number: float, words: str) -> None:
     assert Value(0.0, "", text, number, 1.0).words == words
     assert Value(7.0, "s", text, number, 1.0).to_dict() == {"value": 7.0, "unit": "s", "text": text}

@@ -111,13 +111,13 @@ def test_each_property_is_scaled_where_traffic_of_a_kind_has_it(kind: str, facto
         one, other = at(before.resolved, path), at(after.resolved, path)
         assert number(other) == pytest.approx(by * number(one), rel=1e-9)
         # Nothing else differs.
-        tables, wanted = after.resolved, before.resolved
-        for each in (tables, wanted):
+        tables, required = after.resolved, before.resolved
+        for each in (tables, required):
             holder = at(each, path[:-1])
             holder[path[-1]] = None
             if kind == "incast":
                 assert each["flows"][0].pop("count", 10) in {10, round(10 * factor)}, "its servers are its flows"
-        assert tables["flows"] == wanted["flows"]
+        assert tables["flows"] == required["flows"]
 
 
 def test_a_number_of_flows_is_whole_and_never_none() -> None:
@@ -172,7 +172,7 @@ def test_one_group_that_can_be_scaled_is_enough_and_all_that_can_are() -> None:
 def test_what_has_a_unit_is_scaled_and_what_has_none_is_not(law: str, scaled: Any) -> None:
     after = vary(scenario(f"count = 2\nrtt = {law}"), "rtt", 2.0)
     assert after is not None
-    wanted = scenario(f"count = 2\nrtt = {law}").resolved["flows"][0]["rtt"]
+    required = scenario(f"count = 2\nrtt = {law}").resolved["flows"][0]["rtt"]
 
     def same(one: Any, other: Any) -> bool:
         if isinstance(one, dict):
@@ -182,7 +182,7 @@ def test_what_has_a_unit_is_scaled_and_what_has_none_is_not(law: str, scaled: An
         return one == other or (isinstance(one, str) and number(one) == pytest.approx(number(other)))
 
     assert same(after.resolved["flows"][0]["rtt"], scaled)
-    assert not same(wanted, scaled)
+    assert not same(required, scaled)
 
 
 # Which buffer ----------------------------------------------------------------------------------------------------
@@ -232,12 +232,12 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
     assert target.scale == pytest.approx(link.core.bdp_packets)
     assert BufferVariable(target.apply(37)).size.packets == 37
     classes = Scenario.parse(CLASSES)
-    rest = BufferVariable(classes).named("link.queue.classes.rest.buffer")
+    rest = BufferVariable(classes).of_key("link.queue.classes.rest.buffer")
     size = rest.sized(100)
     assert size.packets == 100
     if size.bdp is not None:
         assert rest.scale == pytest.approx(100 / size.bdp, rel=1e-3)
-    voice = BufferVariable(classes).named("link.queue.classes.voice.buffer")
+    voice = BufferVariable(classes).of_key("link.queue.classes.voice.buffer")
     assert voice.sized(100).bytes == 100 * 200, "packets of those that wait there"
     assert product > 0
     calls = Scenario.parse(
@@ -246,7 +246,7 @@ def test_a_scale_is_packets_of_a_product_or_of_a_second_of_queue() -> None:
         )
     )
     assert calls.core.bdp_packets is None
-    for each in (BufferVariable(calls), BufferVariable(calls).named("link.queue.classes.voice.buffer")):
+    for each in (BufferVariable(calls), BufferVariable(calls).of_key("link.queue.classes.voice.buffer")):
         seconds = each.sized(1000).seconds
         assert each.sized(1000).bdp is None
         assert each.scale == pytest.approx(1000 / seconds, rel=1e-3)
@@ -263,16 +263,16 @@ def test_a_buffer_is_read_in_whole_packets_of_at_least_one() -> None:
 
 def test_a_key_that_names_no_buffer_is_refused_with_those_there_are() -> None:
     classes = Scenario.parse(CLASSES)
-    assert BufferVariable(classes).named("link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
-    assert BufferVariable(classes).named("link.queue.classes.0.buffer") == BufferVariable(classes).named(
+    assert BufferVariable(classes).of_key("link.queue.classes.voice.buffer").key == "link.queue.classes.voice.buffer"
+    assert BufferVariable(classes).of_key("link.queue.classes.0.buffer") == BufferVariable(classes).of_key(
         "link.queue.classes.voice.buffer"
     )
-    assert BufferVariable(classes).named("link.queue.classes.1.buffer") == BufferVariable(classes).named(
+    assert BufferVariable(classes).of_key("link.queue.classes.1.buffer") == BufferVariable(classes).of_key(
         "link.queue.classes.rest.buffer"
     )
     for wrong in ("link.rate", "link.queue.classes.video.buffer", "links.up.buffer", ""):
         with pytest.raises(InputError) as raised:
-            BufferVariable(classes).named(wrong)
+            BufferVariable(classes).of_key(wrong)
         assert raised.value.argument == "over"
         for key in classes.core.buffer_keys:
             assert key in str(raised.value)
@@ -282,11 +282,11 @@ def test_a_key_that_names_no_buffer_is_refused_with_those_there_are() -> None:
 
 
 def refused(goal: str, *groups: str, engine: str = "packet", place: str | None = None) -> str | None:
-    asked = with_goals(scenario(*groups), [goal])
-    places = {} if place is None else {asked.goals[0].name: place}
+    requested = with_goals(scenario(*groups), [goal])
+    places = {} if place is None else {requested.goals[0].name: place}
     found = None
     try:
-        Measurable(asked, engine).check(asked.goals, places)
+        Measurable(requested, engine).check(requested.goals, places)
     except InputError as error:
         found = error
     if found is None:
@@ -319,14 +319,14 @@ BULK = ANSWERING + "count = 2"
 )
 def test_shares_of_more_than_all_are_refused_and_figures_are_not(goal: str, fine: bool, words: tuple[str, ...]) -> None:
     for place in (None, "file.toml:3: goal.x"):
-        told = refused(goal, BULK, place=place)
-        assert (told is None) is fine
+        message = refused(goal, BULK, place=place)
+        assert (message is None) is fine
         for word in words:
-            assert told is not None
-            assert word in told
-        if told is not None:
-            assert ("did you mean" in told) == any("did you mean" in word for word in words)
-            assert "jain" not in goal or "which is" not in told
+            assert message is not None
+            assert word in message
+        if message is not None:
+            assert ("did you mean" in message) == any("did you mean" in word for word in words)
+            assert "jain" not in goal or "which is" not in message
 
 
 @pytest.mark.parametrize(
@@ -350,24 +350,24 @@ def test_shares_of_more_than_all_are_refused_and_figures_are_not(goal: str, fine
     ],
 )
 def test_a_metric_needs_its_kind_of_traffic(goal: str, group: str, why: str | None) -> None:
-    told = refused(goal, group)
+    message = refused(goal, group)
     if why is None:
-        assert told is None
+        assert message is None
         return
-    assert told is not None
-    assert f", which is not measured: {why}" in told
+    assert message is not None
+    assert f", which is not measured: {why}" in message
     whose = "group `g0`" if goal.startswith("g0.") else "the link"
     allowed = Measurable(scenario(group), "packet").metrics("g0" if goal.startswith("g0.") else None)
-    assert told.endswith(f"allowed for {whose}: {', '.join(allowed)}")
+    assert message.endswith(f"allowed for {whose}: {', '.join(allowed)}")
     # One other group that has it is enough for the link, but not for this group.
     if "there are none" in why:
         assert refused(goal, group, BULK) is None
 
 
 def test_an_engine_leaves_out_what_it_does_not_know() -> None:
-    told = refused("mark_rate<=1%", BULK, engine="fluid")
-    assert told is not None
-    assert ": the fluid engine does not report it; allowed for the link: " in told
+    message = refused("mark_rate<=1%", BULK, engine="fluid")
+    assert message is not None
+    assert ": the fluid engine does not report it; allowed for the link: " in message
     for name in ("queue_delay_p99<=1s", "utilization>=0.1", "goodput>=1kbps", "g0.flow_goodput_p50>=1kbps"):
         assert refused(name, BULK, engine="fluid") is None
     for name in ("queue_mean", "jain_index", "synchronization"):

@@ -183,15 +183,15 @@ def test_runs_elsewhere_say_how_bad_a_further_run_may_be() -> None:
     search = Search(link, [AT_LEAST], PLAN)
     search.sample(link.listed, 4)
     reports = search.samples[200]
-    assert search.worst_near(200, reports)[AT_LEAST.key] == pytest.approx(-0.15)
+    assert search.worst_margins_near(200, reports)[AT_LEAST.key] == pytest.approx(-0.15)
     # Without the larger buffer the deviation nearby counts: its mean is 0.08.
     del search.samples[790]
-    assert search.worst_near(200, reports)[AT_LEAST.key] == pytest.approx(0.115 + 0.02 - 0.08)
+    assert search.worst_margins_near(200, reports)[AT_LEAST.key] == pytest.approx(0.115 + 0.02 - 0.08)
     # Whether it is missed: the best run of smaller buffers up to a quarter as large, and the same deviations.
-    assert search.worst_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.115 + 0.1 - 0.08)
+    assert search.worst_margins_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.115 + 0.1 - 0.08)
     link.listed = {**link.listed, 60: [0.9 * 1.4] * 4}
     search.sample([60], 4)
-    assert search.worst_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.4)
+    assert search.worst_margins_near(200, reports, missed=True)[AT_LEAST.key] == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(("at_20", "missed"), [([0.81, 0.87, 0.81, 0.87], False), ([0.75, 0.81, 0.75, 0.81], True)])
@@ -209,7 +209,7 @@ def test_derived_goals_exclude_nothing() -> None:
     goal = at_most(100)
     search = Search(Link({DELAY: lambda _buffer: delay(500)}, 0.0), [goal], replace(PLAN, met_up_to={goal: 50}))
     search.sample([10, 40, 60, 90], 20)
-    assert search.left(None) == [(1, 59), (91, 8000)]
+    assert search.not_excluded(None) == [(1, 59), (91, 8000)]
     assert [search.derived(at, goal) for at in (10, 50, 51)] == [True, True, False]
 
 
@@ -217,7 +217,7 @@ def test_what_is_left_is_between_what_goals_exclude() -> None:
     """Utilization excludes what is small, the delay what is large; beyond the measured buffers all is left."""
     search = Search(Link(BOTH, 0.0), [AT_LEAST, at_most(300)], PLAN)
     search.sample([2, 50, 200, 500, 1000], 20)
-    assert search.left(None) == [(1, 1), (51, 499), (1001, 8000)]
+    assert search.not_excluded(None) == [(1, 1), (51, 499), (1001, 8000)]
     assert search.undecided() == (1, 200)
 
 
@@ -262,13 +262,13 @@ def test_the_exit_code_is_that_of_the_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    asked = [word for goal in goals for word in ("--goal", goal)]
-    answer = forebay("recommend", small, "--json", *asked, *options)
+    requested = [word for goal in goals for word in ("--goal", goal)]
+    answer = forebay("recommend", small, "--json", *requested, *options)
     assert answer.code == code, answer.err
-    told = json.loads(answer.out)
-    assert told["verdict"] == verdict
-    assert (told["recommendation"] is not None) == (verdict == "met")
-    assert (told["between"] is not None) == (verdict == "undecided")
+    data = json.loads(answer.out)
+    assert data["verdict"] == verdict
+    assert (data["recommendation"] is not None) == (verdict == "met")
+    assert (data["between"] is not None) == (verdict == "undecided")
     if verdict == "undecided":
-        low, high = told["between"]
+        low, high = data["between"]
         assert 1 <= low["packets"] < high["packets"]

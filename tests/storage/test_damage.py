@@ -22,7 +22,7 @@ from forebay import InputError, Scenario, _core, sweep
 from forebay.measurement.traces import write_traces
 from forebay.papers import catalog, running
 from forebay.papers.catalog import Run
-from forebay.papers.gallery import left_in
+from forebay.papers.gallery import earlier_figures
 from forebay.results.report import Report
 from forebay.search.listener import Callbacks
 from forebay.search.resumption import Resumption
@@ -48,16 +48,18 @@ def test_damaged_cells_are_run_again_and_their_batch_is_named(
     damage: Damage, scenario: Scenario, swept: Path, out: Path
 ) -> None:
     damage(batch(out))
-    said: list[str] = []
+    messages: list[str] = []
     path = batch(out)
-    found = sweep(scenario, OVER, out, replications=1, tell=said.append)
+    found = sweep(scenario, OVER, out, replications=1, tell=messages.append)
     assert found.computed > 0
     assert (found.computed + found.reused, found.damaged) == (2, (str(path),))
-    assert len(said) == 1
-    assert in_one_line(said[0], path)
+    assert len(messages) == 1
+    assert in_one_line(messages[0], path)
     assert load(out).equals(load(swept / "out"))
-    again = sweep(scenario, OVER, out, replications=1, tell=said.append)
-    assert (again.reused, again.damaged, len(said)) == (2, (), 1), "what is damaged is taken out, and named once"
+    repeated = sweep(scenario, OVER, out, replications=1, tell=messages.append)
+    assert (repeated.reused, repeated.damaged, len(messages)) == (2, (), 1), (
+        "what is damaged is taken out, and named once"
+    )
 
 
 def test_a_damaged_line_costs_one_cell(scenario: Scenario, swept: Path, out: Path) -> None:
@@ -104,16 +106,18 @@ def test_a_line_of_another_cell_is_not_believed(column: str, scenario: Scenario,
 def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Path, tmp_path: Path) -> None:
     jobs = jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
     of: dict[str, Job] = {job.key: job for job in jobs}
-    whole = batch(swept / "out").read_bytes()
+    original = batch(swept / "out").read_bytes()
     row = Batches(swept / "out" / "cells").rows(of, lambda *_: pytest.fail("damaged"))
     assert len(row) == 2
-    told: list[str] = []
-    for place in range(0, len(whole), 3):
-        (tmp_path / "1.jsonl").write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
-        told.clear()
-        found = Batches(tmp_path).rows(of, lambda _path, what: told.append(what))
+    messages: list[str] = []
+    for place in range(0, len(original), 3):
+        (tmp_path / "1.jsonl").write_bytes(
+            original[:place] + bytes([original[place] ^ 1 << place % 8]) + original[place + 1 :]
+        )
+        messages.clear()
+        found = Batches(tmp_path).rows(of, lambda _path, what: messages.append(what))
         assert len(found) < 2, "no flip goes unnoticed"
-        assert len(told) == 1
+        assert len(messages) == 1
         assert found.items() <= row.items()
 
 
@@ -143,7 +147,7 @@ def test_a_damaged_table_is_refused_and_written_again(
     damage: Damage, table: str, scenario: Scenario, out: Path
 ) -> None:
     path = out / f"{table}.parquet"
-    whole = path.read_bytes()
+    original = path.read_bytes()
     damage(path)
     refused(lambda: load(out, table), path)
     if table == "summary":
@@ -151,7 +155,7 @@ def test_a_damaged_table_is_refused_and_written_again(
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)  # a directory in the way is the user's to take away
     sweep(scenario, OVER, out, replications=1)
-    assert path.read_bytes() == whole
+    assert path.read_bytes() == original
 
 
 def test_another_build_shares_nothing(scenario: Scenario, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,14 +168,17 @@ def test_another_build_shares_nothing(scenario: Scenario, out: Path, monkeypatch
         sweep(scenario, OVER, out, replications=1)
 
 
-def test_what_another_build_kept_is_left_alone(
+def test_files_of_another_build_are_not_used(
     scenario: Scenario, recorded: tuple[Path, Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, run = recorded
-    kept, recordings = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer"), running.recordings(folder, run)
+    stored, recordings = (
+        Resumption(tmp_path).of(scenario.core, "packet", "link.buffer"),
+        running.recordings(folder, run),
+    )
     monkeypatch.setattr(build, "fingerprint", lambda: f"{_core.__version__}+0123456789abcdef")
     other = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
-    assert other.path != kept.path
+    assert other.path != stored.path
     others = running.recordings(folder, run)
     assert not {each.folder for each in others} & {each.folder for each in recordings}
     assert not {each.folder.name for each in others} & {each.folder.name for each in recordings}
@@ -182,8 +189,8 @@ def test_a_build_is_known_by_what_computes(tmp_path: Path) -> None:
     extension = tmp_path / "_core.so"
     shutil.copy(_core.__file__, extension)
     assert build.fingerprint() == f"{_core.__version__}+{build.digest_of(extension)}"
-    whole = extension.read_bytes()
-    extension.write_bytes(flipped(whole))
+    original = extension.read_bytes()
+    extension.write_bytes(flipped(original))
     assert build.digest_of(extension) != build.digest_of(Path(_core.__file__))
 
 
@@ -217,15 +224,15 @@ def test_a_damaged_recording_is_recorded_again(
         shutil.rmtree(path)
         path.write_bytes(b"[1, 2]")
     damage(path)
-    said: list[str] = []
-    assert running.perform([run], out, say=said.append) == {}
-    assert len(said) == 1
-    assert in_one_line(said[0], first.folder)
+    messages: list[str] = []
+    assert running.perform([run], out, say=messages.append) == {}
+    assert len(messages) == 1
+    assert in_one_line(messages[0], first.folder)
     for table in ("flows", "queue"):
         assert first.table(table).equals(running.recordings(folder, run)[0].table(table))
     assert {each: each.stat().st_mtime_ns for each in second.folder.iterdir()} == untouched
-    running.perform([run], out, say=said.append)
-    assert len(said) == 1
+    running.perform([run], out, say=messages.append)
+    assert len(messages) == 1
 
 
 def test_recordings_that_took_each_others_names_are_recorded_again(recorded: tuple[Path, Run], tmp_path: Path) -> None:
@@ -236,9 +243,9 @@ def test_recordings_that_took_each_others_names_are_recorded_again(recorded: tup
     first.folder.rename(aside)
     second.folder.rename(first.folder)
     aside.rename(second.folder)
-    said: list[str] = []
-    running.perform([run], out, say=said.append)
-    assert len(said) == 2
+    messages: list[str] = []
+    running.perform([run], out, say=messages.append)
+    assert len(messages) == 2
     assert first.table("queue").equals(running.recordings(folder, run)[0].table("queue"))
 
 
@@ -250,13 +257,13 @@ def test_a_damaged_list_of_figures_is_left_out_and_named(damage: Damage, tmp_pat
     entry = {"paper": "auge", "figure": figure.name, "picture": None, "trouble": "t", "claims": [claim]}
     path = tmp_path / "gallery.json"
     path.write_text(json.dumps({"figures": [entry]}), encoding="utf-8")
-    said: list[str] = []
-    assert len(list(left_in(tmp_path, papers, said.append))) == 1
-    assert said == []
+    messages: list[str] = []
+    assert len(list(earlier_figures(tmp_path, papers, messages.append))) == 1
+    assert messages == []
     damage(path)
-    found = list(left_in(tmp_path, papers, said.append))
-    assert len(said) == (not found)
-    assert all(in_one_line(line, path) for line in said)
+    found = list(earlier_figures(tmp_path, papers, messages.append))
+    assert len(messages) == (not found)
+    assert all(in_one_line(line, path) for line in messages)
 
 
 @pytest.mark.parametrize("form", [1, None, [], {}, {"claims": 5}, {"claims": [1]}, {"trouble": 3}, {"trouble": None},
@@ -272,9 +279,9 @@ def test_a_figure_of_wrong_form_is_left_out_and_named(form: Any, tmp_path: Path)
     entry = {**good, **form} if isinstance(form, dict) and form else form
     text = json.dumps({"figures": [entry, good]}).replace('"Q"', json.dumps(figure.claims[0].quantity))
     (tmp_path / "gallery.json").write_text(text, encoding="utf-8")
-    said: list[str] = []
-    assert len(list(left_in(tmp_path, papers, said.append))) == 1
-    assert said == [f"{tmp_path / 'gallery.json'}: found 1 figure of wrong form; leaves it out"]
+    messages: list[str] = []
+    assert len(list(earlier_figures(tmp_path, papers, messages.append))) == 1
+    assert messages == [f"{tmp_path / 'gallery.json'}: found 1 figure of wrong form; leaves it out"]
 
 
 # Other files that are read back ----- -------------------------------------------------------------------------------
@@ -302,38 +309,38 @@ def test_damaged_traces_are_refused(damage: Damage, name: str, tmp_path: Path) -
 def test_a_damaged_file_of_a_search_costs_what_it_held(damage: Damage, scenario: Scenario, tmp_path: Path) -> None:
     core = scenario.core.with_packets(7)
     report = scenario.with_packets(7).run(replications=1)
-    kept = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    stored = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
     single = _core.run_batch([_core.Job(core, "packet", 3, 0)], 1)[0]
     assert isinstance(single, _core.Report)
-    kept.add((7, 0), Report(single))
-    kept.add((7, 1), Report(single))
-    kept.close()
-    damage(kept.path)
-    said: list[str] = []
-    again = Resumption(tmp_path, Callbacks(tell=said.append)).of(scenario.core, "packet", "link.buffer")
-    found = [again.take((7, number), core.sha256) for number in (0, 1)]
+    stored.add((7, 0), Report(single))
+    stored.add((7, 1), Report(single))
+    stored.close()
+    damage(stored.path)
+    messages: list[str] = []
+    reopened = Resumption(tmp_path, Callbacks(tell=messages.append)).of(scenario.core, "packet", "link.buffer")
+    found = [reopened.take((7, number), core.sha256) for number in (0, 1)]
     assert all(each is None or each.metrics == report.metrics for each in found)
     assert None in found
-    assert len(said) <= 2
-    again.add((7, 0), Report(single))
-    again.close()
+    assert len(messages) <= 2
+    reopened.add((7, 0), Report(single))
+    reopened.close()
 
 
 def test_a_search_does_not_go_on_from_another_ones_file(scenario: Scenario, tmp_path: Path) -> None:
     single = _core.run_batch([_core.Job(scenario.core.with_packets(7), "packet", 3, 0)], 1)[0]
     assert isinstance(single, _core.Report)
-    kept = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
-    kept.add((7, 0), Report(single))
-    kept.close()
+    stored = Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")
+    stored.add((7, 0), Report(single))
+    stored.close()
     mine = Resumption(tmp_path).of(scenario.changed("run.seed=9").core, "packet", "link.buffer")
-    kept.path.rename(mine.path)
-    said: list[str] = []
-    found = Resumption(tmp_path, Callbacks(tell=said.append)).of(
+    stored.path.rename(mine.path)
+    messages: list[str] = []
+    found = Resumption(tmp_path, Callbacks(tell=messages.append)).of(
         scenario.changed("run.seed=9").core, "packet", "link.buffer"
     )
     assert found.count == 0
     found.close()
-    assert said == [f"ignored 2 lines of {mine.path} that cannot be read"]
+    assert messages == [f"ignored 2 lines of {mine.path} that cannot be read"]
 
 
 def test_every_flipped_byte_of_a_table_is_seen_before_it_is_read(tmp_path: Path) -> None:
@@ -343,9 +350,9 @@ def test_every_flipped_byte_of_a_table_is_seen_before_it_is_read(tmp_path: Path)
     write_table(table, path)
     assert read_table(path, "a table").equals(table)
     assert pl.read_parquet(path).equals(table), "other programs can read the file"
-    whole = path.read_bytes()
-    for place in range(len(whole)):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+    original = path.read_bytes()
+    for place in range(len(original)):
+        path.write_bytes(original[:place] + bytes([original[place] ^ 1 << place % 8]) + original[place + 1 :])
         with pytest.raises(DamagedError):
             read_table(path, "a table")
 
@@ -398,10 +405,10 @@ def test_damaged_reference_numbers_end_in_one_line(
     path.write_bytes(b"".join((ROOT / "tests" / "reference" / path.name).read_bytes().splitlines(keepends=True)[:2]))
     damage(path)
     code = reference.main([str(tmp_path), "--match", "no such label"])
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     assert code in (0, 1, 2)
     # Where no row is left that is said, too; a row that cannot be read counts as one that does not agree.
-    silent = code == 0 or (code == 1 and "failed: " in told.out)
-    assert len(told.err.splitlines()) == int(not silent)
-    assert not told.err or in_one_line(told.err.removesuffix("\n"), tmp_path)
-    assert all(line.isprintable() for line in told.out.splitlines())
+    silent = code == 0 or (code == 1 and "failed: " in output.out)
+    assert len(output.err.splitlines()) == int(not silent)
+    assert not output.err or in_one_line(output.err.removesuffix("\n"), tmp_path)
+    assert all(line.isprintable() for line in output.out.splitlines())

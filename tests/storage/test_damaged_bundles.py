@@ -27,8 +27,8 @@ def forged(source: Path, target: Path, changes: Mapping[str, bytes | None], **ha
     members = {name: data for name, data in members.items() if data is not None}
     if "hashes.json" not in changes:
         honest = {name: hashlib.sha256(data).hexdigest() for name, data in members.items() if name != "hashes.json"}
-        told = {name: digest for name, digest in {**honest, **hashes}.items() if digest is not None}
-        members["hashes.json"] = json.dumps(told).encode()
+        values = {name: digest for name, digest in {**honest, **hashes}.items() if digest is not None}
+        members["hashes.json"] = json.dumps(values).encode()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -149,7 +149,7 @@ def small_archive(path: Path) -> dict[str, bytes]:
 
 def read_small(path: Path) -> Mapping[str, bytes]:
     limits = dict.fromkeys(("a.json", "b.json", "c.bin"), 10_000)
-    return unpack(path, limits, frozenset(limits), "an archive").kept
+    return unpack(path, limits, frozenset(limits), "an archive").files
 
 
 def test_no_flipped_bit_and_no_cut_of_an_archive_goes_unseen(tmp_path: Path) -> None:
@@ -157,11 +157,11 @@ def test_no_flipped_bit_and_no_cut_of_an_archive_goes_unseen(tmp_path: Path) -> 
     path = tmp_path / "b.zip"
     members = small_archive(path)
     assert read_small(path) == members
-    whole = path.read_bytes()
+    original = path.read_bytes()
     found = {"same": 0, "refused": 0, "wild": 0}
-    spoiled = [whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :]
-               for place in range(len(whole)) for bit in (place % 4, 7 - place % 4)]  # fmt: skip
-    for data in [*spoiled, *(whole[:size] for size in range(len(whole))), whole + b"\0"]:
+    spoiled = [original[:place] + bytes([original[place] ^ 1 << bit]) + original[place + 1 :]
+               for place in range(len(original)) for bit in (place % 4, 7 - place % 4)]  # fmt: skip
+    for data in [*spoiled, *(original[:size] for size in range(len(original))), original + b"\0"]:
         path.write_bytes(data)
         try:
             # A name that has changed is of no member that is asked for; a bundle says which is missing.
@@ -174,15 +174,15 @@ def test_no_flipped_bit_and_no_cut_of_an_archive_goes_unseen(tmp_path: Path) -> 
     assert found["wild"] == 0
 
 
-@pytest.mark.parametrize("said", [1000, 0xC0000000, None], ids=["little", "much", "the truth"])
-def test_zeros_that_deflate_a_thousandfold_are_not_held(said: int | None, swept: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("declared", [1000, 0xC0000000, None], ids=["little", "much", "the truth"])
+def test_zeros_that_deflate_a_thousandfold_are_not_held(declared: int | None, swept: Path, tmp_path: Path) -> None:
     """Neither what the list of members says of their sizes nor what comes out of them is believed."""
     path = forged(swept / "b.zip", tmp_path / "b.zip", {"rows.parquet": bytes(60 * 2**20), "manifest.json": b"{}"})
-    whole = bytearray(path.read_bytes())
-    at = whole.rfind(b"PK\x01\x02", 0, whole.rfind(b"rows.parquet"))
-    if said is not None:
-        whole[at + 24 : at + 28] = said.to_bytes(4, "little")  # APPNOTE.TXT 4.3.12: the size
-    path.write_bytes(whole)
+    original = bytearray(path.read_bytes())
+    at = original.rfind(b"PK\x01\x02", 0, original.rfind(b"rows.parquet"))
+    if declared is not None:
+        original[at + 24 : at + 28] = declared.to_bytes(4, "little")  # APPNOTE.TXT 4.3.12: the size
+    path.write_bytes(original)
     tracemalloc.start()
     try:
         refused(lambda: replay(path), path)

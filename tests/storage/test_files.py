@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from forebay.errors import InputError
-from forebay.storage.files import between, whole, write_whole
+from forebay.storage.files import between, replacing, write_atomically
 
 MARKS = ("<!-- begin -->", "<!-- end -->")
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    write_whole(path, "old")
+    write_atomically(path, "old")
 
     def interrupted() -> None:
-        with whole(path) as partial:
+        with replacing(path) as partial:
             partial.write_text("half")
             raise KeyboardInterrupt
 
@@ -30,18 +30,18 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 def test_what_is_written_takes_the_place_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     for text in ("old", "new, µ"):
-        write_whole(path, text)
+        write_atomically(path, text)
     assert path.read_bytes() == "new, µ".encode()
-    with whole(path):
+    with replacing(path):
         pass  # nothing written, nothing replaced
     assert path.read_bytes() == "new, µ".encode()
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+def test_an_error_names_the_requested_file(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "table.json"
     with pytest.raises(FileNotFoundError) as error:
-        write_whole(path, "x")
+        write_atomically(path, "x")
     assert error.value.filename == str(path)
 
 

@@ -18,7 +18,7 @@ import pytest
 from forebay import InputError, Scenario, sweep
 from forebay.papers.reproduction import reproduce
 from forebay.storage import locks
-from forebay.storage.locks import FILE, alone_in
+from forebay.storage.locks import FILE, exclusive_in
 from tests.support.commands import forebay
 from tests.support.scenarios import SMALL
 
@@ -26,8 +26,8 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from typing import Any
-from forebay.storage.locks import alone_in
-with alone_in(Path(sys.argv[1]), "a sweep"):
+from forebay.storage.locks import exclusive_in
+with exclusive_in(Path(sys.argv[1]), "a sweep"):
     print("taken", flush=True)
     time.sleep(60)
 """
@@ -44,31 +44,31 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_lock_goes_with_its_process(end: signal.Signals, tmp_path: Path) -> None:
     process = holder(tmp_path)
-    with pytest.raises(InputError) as error, alone_in(tmp_path, "a sweep"):
+    with pytest.raises(InputError) as error, exclusive_in(tmp_path, "a sweep"):
         pass
-    told = str(error.value)
-    assert told.startswith(f"{tmp_path}: found a sweep (process {process.pid} on ")
-    assert told.endswith(") at work in it; allowed: one at a time")
+    text = str(error.value)
+    assert text.startswith(f"{tmp_path}: found a sweep (process {process.pid} on ")
+    assert text.endswith(") at work in it; allowed: one at a time")
     process.send_signal(end)
     process.communicate(timeout=30)
-    with alone_in(tmp_path, "a sweep"):
+    with exclusive_in(tmp_path, "a sweep"):
         pass
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lock_holds_within_a_process_and_for_one_folder_only(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    with alone_in(tmp_path, "a sweep"), alone_in(tmp_path / "other", "a sweep"):
-        with pytest.raises(InputError, match=f"process {os.getpid()}"), alone_in(tmp_path, "a gallery"):
+    with exclusive_in(tmp_path, "a sweep"), exclusive_in(tmp_path / "other", "a sweep"):
+        with pytest.raises(InputError, match=f"process {os.getpid()}"), exclusive_in(tmp_path, "a gallery"):
             pass
-        with pytest.raises(InputError, match="found a sweep"), alone_in(tmp_path, "a gallery"):
+        with pytest.raises(InputError, match="found a sweep"), exclusive_in(tmp_path, "a gallery"):
             pass
-    with alone_in(tmp_path, "a gallery"):
+    with exclusive_in(tmp_path, "a gallery"):
         pass
 
 
 def test_a_failure_gives_the_folder_back(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), alone_in(tmp_path, "a sweep"):
+    with pytest.raises(ZeroDivisionError), exclusive_in(tmp_path, "a sweep"):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
@@ -76,9 +76,9 @@ def test_a_failure_gives_the_folder_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize("left", [b"", b"\xff\x1b[31m" * 99, b"a sweep (process 1)"])
 def test_what_a_kill_left_in_the_file_does_not_matter(left: bytes, tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(left)
-    with alone_in(tmp_path, "a sweep"):
+    with exclusive_in(tmp_path, "a sweep"):
         (tmp_path / FILE).write_bytes(left)  # who spoils the text does not spoil the lock
-        with pytest.raises(InputError) as error, alone_in(tmp_path, "a sweep"):
+        with pytest.raises(InputError) as error, exclusive_in(tmp_path, "a sweep"):
             pass
         assert str(error.value).isprintable()
 
@@ -91,7 +91,7 @@ def test_many_at_once_are_one_after_the_other(tmp_path: Path) -> None:
     def work(number: int) -> None:
         while done.count(number) < 10:
             try:
-                with alone_in(tmp_path, "a sweep"):
+                with exclusive_in(tmp_path, "a sweep"):
                     inside.append(number)
                     assert inside == [number]
                     inside.remove(number)
@@ -115,9 +115,9 @@ def test_a_file_that_was_taken_away_meanwhile_is_no_lock(tmp_path: Path, monkeyp
         lock(handle)
 
     monkeypatch.setattr(locks, "_lock", late)
-    with alone_in(tmp_path, "a sweep"):
+    with exclusive_in(tmp_path, "a sweep"):
         assert len(calls) == 2
-        with pytest.raises(InputError), alone_in(tmp_path, "a sweep"):
+        with pytest.raises(InputError), exclusive_in(tmp_path, "a sweep"):
             pass
 
 
@@ -136,7 +136,7 @@ def test_a_sweep_waits_for_none_and_touches_nothing_of_another(tmp_path: Path) -
         assert not (out / "manifest.json").exists()
         gallery = tmp_path / "gallery"
         gallery.mkdir()
-        with alone_in(gallery, "a gallery"), pytest.raises(InputError, match="found a gallery"):
+        with exclusive_in(gallery, "a gallery"), pytest.raises(InputError, match="found a gallery"):
             reproduce("auge/fig3", out=gallery, quick=True)
     finally:
         process.kill()
@@ -174,20 +174,20 @@ def on_windows(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_windows_locks_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     windows = on_windows(monkeypatch)
-    with windows.alone_in(tmp_path, "a sweep"):
+    with windows.exclusive_in(tmp_path, "a sweep"):
         text = (tmp_path / FILE).read_text()
         assert text.startswith(f" a sweep (process {os.getpid()} on "), "readable behind the byte that is locked"
         for _ in range(2):
             with (
                 pytest.raises(InputError, match=rf"found a sweep \(process {os.getpid()} on .*\) at work in it"),
-                windows.alone_in(tmp_path, "a gallery"),
+                windows.exclusive_in(tmp_path, "a gallery"),
             ):
                 pass
         assert (tmp_path / FILE).read_text() == text
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(KeyError), windows.alone_in(tmp_path, "a gallery"):
+    with pytest.raises(KeyError), windows.exclusive_in(tmp_path, "a gallery"):
         raise KeyError
     (tmp_path / FILE).write_text("left by a kill")
-    with windows.alone_in(tmp_path, "a sweep"):
+    with windows.exclusive_in(tmp_path, "a sweep"):
         assert (tmp_path / FILE).read_text().startswith(" a sweep (process")
     assert list(tmp_path.iterdir()) == []

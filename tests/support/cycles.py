@@ -141,13 +141,13 @@ def htcp(keep: float, share: float = 1.0) -> Law:
     That is the shortest round trip by the longest, between 0.5 and 0.8. `share` divides the growth: 1, or what Linux
     makes of the round trip.
     """
-    kept = min(max(keep, 0.5), 0.8)
+    retained = min(max(keep, 0.5), 0.8)
 
     def growth(_w: float, since: float, _top: float, rtt: float) -> float:
         late = max(0.0, since - 1.0)
-        return 2.0 * (1.0 - kept) * max(1.0, (1.0 + 10.0 * late + 0.25 * late * late) / share) / rtt
+        return 2.0 * (1.0 - retained) * max(1.0, (1.0 + 10.0 * late + 0.25 * late * late) / share) / rtt
 
-    return Law(growth, lambda _top, _pipe: kept)
+    return Law(growth, lambda _top, _pipe: retained)
 
 
 def linux_share(rtt: float) -> float:

@@ -94,12 +94,12 @@ def blocks(root: Path, page: str) -> list[Block]:
 
 def commands(found: list[Block]) -> list[Command]:
     """The command lines of a page's consoles; what follows one in its block is its output."""
-    told: list[Command] = []
+    found_commands: list[Command] = []
     for block in found:
         lines = block.text.splitlines()
         if block.kind is Kind.CONSOLE:
-            told += _console(block, lines)
-    return told
+            found_commands += _console(block, lines)
+    return found_commands
 
 
 def _console(block: Block, lines: list[str]) -> Iterator[Command]:
@@ -140,17 +140,17 @@ def agrees(shown: tuple[str, ...], printed: str) -> list[str]:
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     at, free, missing = 0, False, []
     for line in shown:
-        wanted = " ".join(line.split())
-        if not wanted:
+        required = " ".join(line.split())
+        if not required:
             continue
-        if wanted in ("...", "[...]"):
+        if required in ("...", "[...]"):
             free = True
             continue
-        pattern = re.compile(re.escape(wanted).replace(re.escape("..."), ".*"))
+        pattern = re.compile(re.escape(required).replace(re.escape("..."), ".*"))
         places = [number for number in range(at, len(lines)) if pattern.fullmatch(lines[number])]
         # Empty lines and rulers between two lines do not count.
         first = next((number for number in range(at, len(lines)) if lines[number].strip("─ ")), len(lines))
-        if not wanted.strip("─ "):
+        if not required.strip("─ "):
             continue
         if not places or (not free and places[0] != first):
             missing.append(line)

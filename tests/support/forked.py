@@ -72,11 +72,11 @@ class Forks:
 
     def call(self, arguments: list[str], folder: Path, environment: Mapping[str, str], timeout_s: float) -> Answer:
         """Run the command, for at most so long."""
-        asked = json.dumps([arguments, str(folder), dict(environment)]).encode("utf-8", "surrogateescape")
+        requested = json.dumps([arguments, str(folder), dict(environment)]).encode("utf-8", "surrogateescape")
         out, err = (os.memfd_create(name) for name in ("out", "err"))
         try:
-            socket.send_fds(self._socket, [LENGTH.pack(len(asked))], [out, err])
-            self._socket.sendall(asked)
+            socket.send_fds(self._socket, [LENGTH.pack(len(requested))], [out, err])
+            self._socket.sendall(requested)
             process = _number(self._socket)
             self._socket.settimeout(timeout_s)
             try:

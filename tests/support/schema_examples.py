@@ -72,12 +72,12 @@ def _objects(schema: Schema, definitions: Schema) -> Iterator[dict[str, Any]]:
         names = examples({"type": "string", **schema.get("propertyNames", {})}, definitions)
         properties = {**properties, **dict.fromkeys(names, other)}
     each = {key: list(examples(value, definitions)) for key, value in properties.items()}
-    plain = {key: each[key][0] for key in schema.get("required", [])}
-    yield plain
+    required_only = {key: each[key][0] for key in schema.get("required", [])}
+    yield required_only
     for key, values in each.items():
         for value in values:
-            if key not in plain or value != plain[key]:
-                yield {**plain, key: value}
+            if key not in required_only or value != required_only[key]:
+                yield {**required_only, key: value}
 
 
 def _arrays(schema: Schema, definitions: Schema) -> Iterator[list[Any]]:

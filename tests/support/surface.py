@@ -111,14 +111,14 @@ def names() -> dict[str, list[str]]:
     for name in package.__all__:
         value = getattr(package, name)
         if inspect.isclass(value):
-            told = [member for member in dir(value) if not member.startswith("_")]
-            found[f"forebay.{name}"] = sorted(member for member in told if not hasattr(BaseException, member))
+            members = [member for member in dir(value) if not member.startswith("_")]
+            found[f"forebay.{name}"] = sorted(member for member in members if not hasattr(BaseException, member))
         else:
             found[f"forebay.{name}"] = list(inspect.signature(value).parameters) if callable(value) else []
     for verb, command in sorted(cli.commands.items()):
         assert isinstance(command, click.Command)
-        told = [option for one in command.params for option in (*one.opts, *one.secondary_opts)]
-        found[f"forebay {verb}"] = sorted(option for option in told if option.startswith("-"))
+        members = [option for one in command.params for option in (*one.opts, *one.secondary_opts)]
+        found[f"forebay {verb}"] = sorted(option for option in members if option.startswith("-"))
     return found
 
 
@@ -129,14 +129,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         shapes = answers(Path(folder))
     lines = [f"{name}: {place} {kind}" for name, places in shapes.items() for place, kind in sorted(places)]
-    kept = {
+    retained = {
         "version.txt": version,
         "scenario.schema.json": json.dumps(schema(), indent=1, sort_keys=True),
         "scenarios.jsonl": "\n".join(scenarios()),
         "answers.txt": "\n".join(lines),
         "names.json": json.dumps(names(), indent=1),
     }
-    for file, text in kept.items():
+    for file, text in retained.items():
         (RELEASED / file).write_text(text + "\n", encoding="utf-8")
     sys.stdout.write(f"{RELEASED}: {version}\n")
 

@@ -27,9 +27,9 @@ def tc_runs() -> str:
     return "" if tried.returncode == 0 else f"namespaces are not allowed here: {tried.stderr.strip()}"
 
 
-def given_to_tc(told: list[str] | tuple[str, ...], show: str) -> tuple[list[tuple[int, str]], str]:
+def given_to_tc(lines: list[str] | tuple[str, ...], show: str) -> tuple[list[tuple[int, str]], str]:
     """Exit code and errors of each statement in turn, and what `show` prints at the end."""
-    joined = "\n".join(told)
+    joined = "\n".join(lines)
     script = ["PATH=$PATH:/usr/sbin:/sbin", "ip link set lo up"]
     for statement in statements(joined.replace("dev eth0", "dev lo")):
         script.append(f"said=$( {{ {statement}\n}} 2>&1 ); code=$?; echo $said; echo rc $code")
@@ -37,7 +37,7 @@ def given_to_tc(told: list[str] | tuple[str, ...], show: str) -> tuple[list[tupl
     done = in_namespace("\n".join(script))
     head, _, shown = done.stdout.partition("shown\n")
     outcomes = re.findall(r"(.*)\nrc ([0-9]+)", head)
-    return [(int(code), said.strip()) for said, code in outcomes], shown
+    return [(int(code), stated.strip()) for stated, code in outcomes], shown
 
 
 def statements(text: str) -> list[str]:

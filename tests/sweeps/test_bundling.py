@@ -93,12 +93,12 @@ def test_a_replay_names_the_number_that_differs(made: Path, tmp_path: Path) -> N
     repack(made, tmp_path / "b.zip", {"results.jsonl": "\n".join(lines).encode()}, honest=True)
     answer = forebay("sweep", "--replay", tmp_path / "b.zip", "--json")
     assert answer.code == 1
-    told = json.loads(answer.out)
-    assert told["compared"] == 18
-    assert told["differences"] == [f"cell 2, replication 1: utilization was {row['utilization']!r}, is {was!r}"]
+    data = json.loads(answer.out)
+    assert data["compared"] == 18
+    assert data["differences"] == [f"cell 2, replication 1: utilization was {row['utilization']!r}, is {was!r}"]
 
 
-def test_another_version_is_said(made: Path, tmp_path: Path) -> None:
+def test_another_version_is_noted(made: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(made) as archive:
         manifest = json.loads(archive.read("manifest.json"))
     manifest["forebay"] = "0.0.1"
@@ -118,8 +118,8 @@ def test_what_is_no_bundle_is_one_line(made: Path, tmp_path: Path) -> None:
         answer = forebay("sweep", "--replay", tmp_path / name)
         assert (answer.code, answer.err.count("\n")) == (2, 1)
         assert complaint in answer.err
-    beside = forebay("sweep", tmp_path / "x.toml", "--replay", made)
-    assert (beside.code, beside.err.count("\n")) == (2, 1)
+    combined = forebay("sweep", tmp_path / "x.toml", "--replay", made)
+    assert (combined.code, combined.err.count("\n")) == (2, 1)
     nothing = forebay("sweep")
     assert (nothing.code, nothing.err.count("\n")) == (2, 1)
     assert "found no FILE" in nothing.err

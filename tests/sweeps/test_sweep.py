@@ -147,9 +147,9 @@ def test_a_sweep_and_its_tables(quick: Path, tmp_path: Path) -> None:
     )
     assert summary["utilization.mean"] == pytest.approx(alone.metrics["utilization"].mean, rel=1e-12)
     assert summary["utilization.half_width"] == pytest.approx(alone.metrics["utilization"].half_width, rel=1e-9)
-    again = sweep(scenario, over, tmp_path / "out", replications=3)
-    assert (again.computed, again.reused) == (0, 18)
-    assert again.rows().equals(rows)
+    repeated = sweep(scenario, over, tmp_path / "out", replications=3)
+    assert (repeated.computed, repeated.reused) == (0, 18)
+    assert repeated.rows().equals(rows)
     more = sweep(scenario, over, tmp_path / "out", replications=4)
     assert (more.computed, more.reused) == (6, 18)
     drawn = forebay("plot", tmp_path / "out")
@@ -238,10 +238,10 @@ def test_lines_are_there_at_once_and_synced_by_age(tmp_path: Path, monkeypatch: 
     now, synced = [100.0], []
     monkeypatch.setattr(batches.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(batches.os, "fsync", lambda _file: synced.append(now[0]))
-    with batches.Batches(tmp_path) as kept:
+    with batches.Batches(tmp_path) as stored:
         for number, later in enumerate((0.0, 0.3, 0.5, 0.3, 0.1, 5.0, 0.2)):
             now[0] += later
-            kept.add(journal.line({"key": str(number)}))
+            stored.add(journal.line({"key": str(number)}))
             assert keys(lines(tmp_path)) == [str(each) for each in range(number + 1)]
     assert synced == pytest.approx([100.0, 101.1, 106.2, 106.4]), "the folder, then the file"
 
@@ -291,8 +291,8 @@ def test_a_refusal_takes_back_what_was_found_before(quick: Path, tmp_path: Path)
 
     line = next(line for line in recorded(tmp_path / "out") if keys([line]) == [job.key])
     for add, expected in ((batches.refusal(job, "why"), {other.key}), (line, {job.key, other.key})):
-        with batches.Batches(folder) as kept:
-            kept.add(add)
+        with batches.Batches(folder) as stored:
+            stored.add(add)
         assert there() == expected
 
 
@@ -370,8 +370,8 @@ def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) ->
     assert json.loads(answer.out)["reused"] == len(before)
     assert set(before) < set(recorded(out))
     assert len(set(keys(recorded(out)))) == len(recorded(out)) == 320
-    whole = forebay(*(part if part != str(out) else str(tmp_path / "whole") for part in arguments))
-    assert whole.code == 0, whole.err
+    uninterrupted = forebay(*(part if part != str(out) else str(tmp_path / "whole") for part in arguments))
+    assert uninterrupted.code == 0, uninterrupted.err
     assert tables(out) == tables(tmp_path / "whole")
     assert not list(out.rglob("*.partial"))
 
@@ -455,21 +455,21 @@ replications = 2
 """
 
 
-def rare(told: list[str]) -> list[str]:
-    return [line for line in told if "A burst of group `burst`" in line]
+def rare(messages: list[str]) -> list[str]:
+    return [line for line in messages if "A burst of group `burst`" in line]
 
 
 def test_a_sweep_warns_once_of_a_rare_state_before_its_first_run(tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     found = sweep(
         Scenario.parse(FLOOD),
         ["link.buffer=5p,20p"],
         tmp_path / "out",
-        tell=told.append,
-        progress=lambda done, _of: told.append(f"progress {done}"),
+        tell=messages.append,
+        progress=lambda done, _of: messages.append(f"progress {done}"),
     )
-    (line,) = rare(told)
-    assert told.index(line) < told.index("progress 0")
+    (line,) = rare(messages)
+    assert messages.index(line) < messages.index("progress 0")
     (warning,) = found.warnings
     assert warning == line
     assert (warning.kind, warning.subject) == ("rare_state", "flows.burst.workload.on_off")
@@ -493,28 +493,28 @@ def test_a_warning_of_rare_states_respects_the_length_and_the_number_of_runs_of_
     by_cell = more.rows().group_by("cell").agg(pl.col("warnings").str.contains("burst").all()).sort("cell")
     assert by_cell["warnings"].to_list() == [True, False, True, False, False, False]
     # The rows say the replications of the grid as it is now.
-    (said,) = more.rows().filter(pl.col("cell") == 2)["warnings"].str.extract(r"(\d+) runs of 40").unique()
-    assert said == "3"
+    (statements,) = more.rows().filter(pl.col("cell") == 2)["warnings"].str.extract(r"(\d+) runs of 40").unique()
+    assert statements == "3"
 
 
-def test_a_rare_state_of_one_cell_alone_is_said_with_its_cell(tmp_path: Path) -> None:
+def test_a_rare_state_of_a_single_cell_is_reported_with_the_cell(tmp_path: Path) -> None:
     (warning,) = sweep(Scenario.parse(FLOOD), ["run.measure=2s,900s"], tmp_path / "out").warnings
     assert "cell 0 (run.measure=2s) alone" in warning
 
 
 def test_without_a_rare_state_a_sweep_does_not_warn(quick: Path, tmp_path: Path) -> None:
-    told: list[str] = []
-    found = sweep(Scenario.load(quick), ["link.buffer=5p"], tmp_path / "out", replications=1, tell=told.append)
+    messages: list[str] = []
+    found = sweep(Scenario.load(quick), ["link.buffer=5p"], tmp_path / "out", replications=1, tell=messages.append)
     assert found.warnings == ()
-    assert not told
+    assert not messages
 
 
 def test_tables_with_warnings_of_rare_states_are_the_same_bytes_after_a_resumption(tmp_path: Path) -> None:
     scenario, over = Scenario.parse(FLOOD), ["link.buffer=5p,20p"]
     sweep(scenario, over, tmp_path / "whole", replications=3, jobs=1)
     sweep(scenario, over, tmp_path / "parts", replications=2, jobs=2)
-    again = sweep(scenario, over, tmp_path / "parts", replications=3, jobs=2)
-    assert (again.computed, again.reused) == (2, 4)
+    repeated = sweep(scenario, over, tmp_path / "parts", replications=3, jobs=2)
+    assert (repeated.computed, repeated.reused) == (2, 4)
     for table in ("rows.parquet", "summary.parquet"):
         assert (tmp_path / "whole" / table).read_bytes() == (tmp_path / "parts" / table).read_bytes()
 

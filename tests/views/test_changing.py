@@ -61,7 +61,7 @@ def test_a_constant_link_tells_none_of_it() -> None:
     assert "drain" not in shown
 
 
-def test_a_recommendation_tells_both_beside_the_buffer() -> None:
+def test_a_recommendation_prints_both_with_the_buffer() -> None:
     scenario = Scenario.parse(FALLING)
     answer = recommend(scenario, ["drain_time_max<=60ms", "utilization>=50%"])
     shown = told(recommendation_text(answer))

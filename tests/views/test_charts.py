@@ -31,17 +31,17 @@ from forebay.views.chart import (
     intervals,
     level,
     mark,
-    shown_series,
+    series_names,
 )
 from forebay.views.chart_figure import draw
 from forebay.views.chart_svg import svg
 from forebay.views.page_charts import NARROW, WIDE
 from forebay.views.recommendation_charts import (
     across,
+    charted_metrics,
     decision_panel,
     metric_panel,
     recommendation_chart,
-    shown_metrics,
     trade_chart,
 )
 from forebay.views.rule_rows import COLORED, NEUTRAL, Dot, rule_panel
@@ -85,11 +85,11 @@ def tips(root: ET.Element) -> list[tuple[str | None, str | None]]:
 
 def test_each_point_has_a_marker_with_its_tip() -> None:
     points = [(1.0, 0.0), (10.0, 10.0), (100.0, 20.0), (1000.0, 30.0)]
-    told = [Tip(f"{x:g}", f"{x:g} packets\n{y:g} %") for x, y in points]
-    root = svg(chart(Curve(points, MEAN, told, "mean")), WIDE)
-    assert tips(root) == [(tip.key, tip.text) for tip in told]
+    stated = [Tip(f"{x:g}", f"{x:g} packets\n{y:g} %") for x, y in points]
+    root = svg(chart(Curve(points, MEAN, stated, "mean")), WIDE)
+    assert tips(root) == [(tip.key, tip.text) for tip in stated]
     circles = [part for part in group(root, "mean") if part.tag == "circle"]
-    assert [circle.findtext("title") for circle in circles] == [tip.text for tip in told], "also without a script"
+    assert [circle.findtext("title") for circle in circles] == [tip.text for tip in stated], "also without a script"
     places = [(float(each.get("cx", "")), float(each.get("cy", ""))) for each in circles]
     steps = [after[0] - before[0] for before, after in itertools.pairwise(places)]
     assert steps == pytest.approx([steps[0]] * 3, abs=0.2), "by decades"
@@ -146,9 +146,9 @@ def test_pictures_are_the_same_at_each_writing(answer: Recommendation, tmp_path:
         paths = plots.save_both(answer.plot(), tmp_path / name)
         written.append([path.read_bytes() for path in paths])
     assert written[0] == written[1]
-    told = written[0][1].decode()
-    assert "<dc:date>" not in told
-    assert "<title>" in told, "for readers who do not see it"
+    text = written[0][1].decode()
+    assert "<dc:date>" not in text
+    assert "<title>" in text, "for readers who do not see it"
 
 
 @pytest.mark.parametrize("medium", [WIDE, NARROW])
@@ -208,8 +208,8 @@ def test_no_line_leads_through_a_single_run(answer: Recommendation) -> None:
 def test_single_runs_alone_have_no_mean(answer: Recommendation) -> None:
     single = [dataclasses.replace(point, replications=1) for point in answer.points]
     panel = metric_panel(dataclasses.replace(answer, points=tuple(single)), "utilization")
-    assert not shown_series([panel]) & {"mean", "band"}
-    assert "runs" in shown_series([panel])
+    assert not series_names([panel]) & {"mean", "band"}
+    assert "runs" in series_names([panel])
 
 
 def test_an_interval_of_few_runs_stands_alone_and_sets_no_scale(answer: Recommendation) -> None:
@@ -314,7 +314,7 @@ def test_an_axis_is_filled_with_room_at_both_ends(values: list[float]) -> None:
 
 
 def test_a_picture_and_a_page_show_the_same(answer: Recommendation) -> None:
-    panels = [metric_panel(answer, name) for name in shown_metrics(answer)]
+    panels = [metric_panel(answer, name) for name in charted_metrics(answer)]
     axes = answer.plot().axes[-len(panels) :]
     for drawn, panel in zip(axes, panels, strict=True):
         (mean,) = curves(panel, "mean")

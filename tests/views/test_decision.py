@@ -12,7 +12,7 @@ from forebay.results.report import Estimate
 from forebay.search.answer import Recommendation
 from forebay.search.answer_parts import CurvePoint, Held
 from forebay.views import plots
-from forebay.views.chart import shown_series
+from forebay.views.chart import series_names
 from forebay.views.decision import is_exact, likely, may_meet, measured
 from forebay.views.recommendation_charts import metric_panel, rule_dots
 from tests.support.scenarios import SMALL
@@ -70,13 +70,13 @@ def test_the_verdict_of_the_search_overrules_the_interval(answer: Recommendation
     assert states == ["met", "missed", "undecided"]
 
 
-@pytest.mark.parametrize(("wanted", "state"), [(0.5, "met"), (0.9, "missed")])
-def test_a_share_of_the_draws_counts_the_draws(answer: Recommendation, wanted: float, state: str) -> None:
-    share = Held(wanted, 2, 3, None, 0.95)
-    told = dataclasses.replace(saying(answer, 0.2, 0.9, 0.9, half=0.01), fraction=share)
-    assert measured(told)[0].state == state
-    (point,) = told.points
-    unknown = dataclasses.replace(told, points=(dataclasses.replace(point, runs=()),))
+@pytest.mark.parametrize(("required", "state"), [(0.5, "met"), (0.9, "missed")])
+def test_a_share_of_the_draws_counts_the_draws(answer: Recommendation, required: float, state: str) -> None:
+    share = Held(required, 2, 3, None, 0.95)
+    changed = dataclasses.replace(saying(answer, 0.2, 0.9, 0.9, half=0.01), fraction=share)
+    assert measured(changed)[0].state == state
+    (point,) = changed.points
+    unknown = dataclasses.replace(changed, points=(dataclasses.replace(point, runs=()),))
     assert measured(unknown)[0].state == "undecided"
 
 
@@ -111,7 +111,7 @@ def test_an_exact_engine_has_a_line(answer: Recommendation) -> None:
     assert not is_exact("packet")
     exact = dataclasses.replace(answer, engine="closed_form")
     for found, series in ((exact, {"mean"}), (answer, {"mean", "runs"})):
-        assert shown_series([metric_panel(found, METRIC)]) & {"mean", "runs"} == series
+        assert series_names([metric_panel(found, METRIC)]) & {"mean", "runs"} == series
 
 
 def test_single_runs_are_not_in_the_json(answer: Recommendation) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import forebay
 from forebay import InputError, Report, Scenario, compare, recommend, sweep
-from forebay.results.report import Estimate, GroupReport, Metrics, Named
+from forebay.results.report import Estimate, GroupReport, Metrics, NamedEntries
 from forebay.results.warning import Kind, Warning
 from forebay.text.quantity import Scale, scale_of
 from tests.support.markup import HARMLESS, HOSTILE, Reading
@@ -33,7 +33,7 @@ def blocks(page: str) -> list[str]:
 
 
 @pytest.mark.long
-def test_the_manual_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_the_code_of_the_manual_runs_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Cell by cell, as a notebook does: what a cell ends with is shown."""
     page = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     # As long as the scenario says, for it is in real time: three seconds tell as much.
@@ -90,9 +90,9 @@ def test_metrics_are_attributes(report: Report) -> None:
     for either in (report, report.metrics):
         assert either.queue_delay_p99_s is report.metrics["queue_delay_p99_s"]
         # The name without the unit is deprecated, at the place where it is used.
-        with pytest.warns(DeprecationWarning, match="use `queue_delay_p99_s`") as told:
+        with pytest.warns(DeprecationWarning, match="use `queue_delay_p99_s`") as warnings:
             assert either.queue_delay_p99 is either.queue_delay_p99_s
-        assert told[0].filename == __file__
+        assert warnings[0].filename == __file__
         assert "queue_delay_p99" not in dir(either)
     for owner in (report, report.metrics, report.groups.bulk):
         with pytest.raises(AttributeError, match="utilisatoin"):
@@ -112,12 +112,12 @@ def test_no_metric_is_hidden_by_an_attribute() -> None:
 
 
 def test_metrics_stay_a_mapping(report: Report) -> None:
-    plain = dict(report.metrics)
-    assert report.metrics == plain
-    assert list(report.metrics) == list(plain)
+    values = dict(report.metrics)
+    assert report.metrics == values
+    assert list(report.metrics) == list(values)
     for copied in (copy.deepcopy(report.metrics), pickle.loads(pickle.dumps(report.metrics))):
-        assert copied == plain
-        assert copied.utilization == plain["utilization"]
+        assert copied == values
+        assert copied.utilization == values["utilization"]
 
 
 def test_groups_are_had_by_number_and_by_name(report: Report) -> None:
@@ -136,7 +136,7 @@ def test_groups_are_had_by_number_and_by_name(report: Report) -> None:
         _ = groups.web
     with pytest.raises(IndexError):
         groups[2]
-    odd = Named(GroupReport({"name": name, "flows": 1, "metrics": {}}) for name in ("two words", "count"))
+    odd = NamedEntries(GroupReport({"name": name, "flows": 1, "metrics": {}}) for name in ("two words", "count"))
     assert odd["count"].name == "count"
     assert odd.count(odd[0]) == 1, "what a tuple can do stays"
     assert "two words" not in dir(odd)
@@ -204,9 +204,9 @@ def test_tables_take_no_text_for_markup(answer: forebay.Recommendation, report: 
         scenario: Any = SimpleNamespace(title=text, resolved=resolved, core=answer.scenario.core)
         rules = tuple(dataclasses.replace(rule, name=text) for rule in answer.rules)
         changed = dataclasses.replace(answer, scenario=scenario, rules=rules, warnings=(Warning(Kind.UNKNOWN, text),))
-        told = report.to_dict() | {"warnings": [text]}
-        told["groups"] = [{**group, "name": text} for group in told["groups"]]
-        of = Report.of(told)
+        data = report.to_dict() | {"warnings": [text]}
+        data["groups"] = [{**group, "name": text} for group in data["groups"]]
+        of = Report.of(data)
         of.resolved = resolved
         return [changed._repr_html_(), of._repr_html_()]
 

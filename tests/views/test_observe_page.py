@@ -53,13 +53,13 @@ def test_the_first_three_lines_are_the_answer(finding: Finding) -> None:
 def test_the_text_fits_the_terminal(finding: Finding, width: int) -> None:
     text = text_of(finding, width)
     assert max(map(len, text.splitlines())) <= width
-    told = " ".join(text.split())
+    words = " ".join(text.split())
     for unknown in finding.unidentified:
-        assert f"{unknown.what}: unknown, because {unknown.because}" in told
+        assert f"{unknown.what}: unknown, because {unknown.because}" in words
     for group in finding.groups:
-        assert group.name.split()[0] in told
-    assert "Segmentation offload" in told
-    assert "5 min" in told
+        assert group.name.split()[0] in words
+    assert "Segmentation offload" in words
+    assert "5 min" in words
 
 
 def test_columns_leave_before_names_are_wrapped(finding: Finding) -> None:
@@ -74,7 +74,7 @@ def test_columns_leave_before_names_are_wrapped(finding: Finding) -> None:
     assert "duration" not in between
 
 
-def test_unknown_things_are_said_to_be_unknown(finding: Finding) -> None:
+def test_unknown_quantities_are_marked_as_unknown(finding: Finding) -> None:
     unknown = Unknown("limited flows", "the input has no flows", "a capture")
     bare = dataclasses.replace(
         finding,

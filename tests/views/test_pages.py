@@ -45,8 +45,8 @@ def said_by(text: str, data: Any) -> Any:
     if isinstance(data, list | tuple):
         return type(data)(said_by(text, each) for each in data)
     if isinstance(data, str):
-        said = data.replace("bulk", text) if "bulk." in data else text
-        return data.saying(said) if isinstance(data, Warning) else said
+        statements = data.replace("bulk", text) if "bulk." in data else text
+        return data.saying(statements) if isinstance(data, Warning) else statements
     return data
 
 
@@ -56,7 +56,7 @@ def answers() -> tuple[Recommendation, ...]:
     scenario = Scenario.parse(SMALL)
     found = recommend(scenario, ["utilization>=0.85", "bulk.goodput>=0.5Mbps"], also=["5p"], sensitivity=True)
     configuration = Configuration("any", ("one", "two"), "a manual", ("a quirk",))
-    whole = dataclasses.replace(
+    complete = dataclasses.replace(
         found,
         pareto=front(found, "utilization,queue_delay_p99"),
         configurations=(configuration,),
@@ -64,7 +64,7 @@ def answers() -> tuple[Recommendation, ...]:
     )
     conflict = recommend(scenario, ["bulk.goodput>=1.2Mbps", "queue_delay_p99<=20ms"])
     assert conflict.conflict is not None
-    return whole, conflict
+    return complete, conflict
 
 
 def page_saying(text: str, answer: Recommendation) -> str:
@@ -76,12 +76,12 @@ def page_saying(text: str, answer: Recommendation) -> str:
         "run": {"warmup": text, "measure": text},
     }
     scenario: Any = SimpleNamespace(title=text, resolved=traffic, core=answer.scenario.core)
-    said: Recommendation = said_by(text, answer)
+    statements: Recommendation = said_by(text, answer)
     # Names of metrics, and of goals beside their group, are checked when the scenario is read.
     goals = {name.replace("bulk", text): _judged(text, goal) for name, goal in answer.goals.items()}
     return recommendation_page(
         dataclasses.replace(
-            said, scenario=scenario, goals=goals, pareto=answer.pareto, binding_goal=answer.binding_goal
+            statements, scenario=scenario, goals=goals, pareto=answer.pareto, binding_goal=answer.binding_goal
         ),
         source=text,
         command=text,
@@ -111,12 +111,12 @@ def test_a_report_takes_no_text_for_markup(answers: tuple[Recommendation, ...]) 
 def test_a_report_shows_each_of_its_texts(answers: tuple[Recommendation, ...]) -> None:
     """A text that is there once arrives."""
     found, conflict = answers
-    told = dataclasses.replace(
+    changed = dataclasses.replace(
         found,
         warnings=(Warning("note", "be careful"), Warning("note", "be more careful")),
         configurations=(Configuration("any", ("line a", "line b"), "a manual", ("odd",)),),
     )
-    page = recommendation_page(told, source="# its text", command="the command")
+    page = recommendation_page(changed, source="# its text", command="the command")
     read = Reading(page)
     items = [text for owner, text in read.texts if owner == "li"]
     assert [item for item in items if item.startswith(("be ", "odd"))] == ["odd", "be careful", "be more careful"]
@@ -142,8 +142,8 @@ def test_the_page_of_an_undecided_search_recommends_nothing(answers: tuple[Recom
     found, conflict = answers
     ends = found.points[0].buffer, found.points[1].buffer
     for answer in (found, conflict):
-        told = dataclasses.replace(answer, verdict="undecided", buffer=None, between=ends, warnings=())
-        read = Reading(recommendation_page(told, source="", command=""))
+        changed = dataclasses.replace(answer, verdict="undecided", buffer=None, between=ends, warnings=())
+        read = Reading(recommendation_page(changed, source="", command=""))
         text = " ".join(text for _, text in read.texts)
         assert f"Undecided: a buffer between {ends[0].number:,.0f} and {ends[1].number:,.0f} packets may meet" in text
         assert not any(name in text for name in ("recommend ", "recommended", "nearest miss", "No buffer"))

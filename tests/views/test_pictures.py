@@ -29,9 +29,9 @@ from forebay.views import canvas, plots
 from forebay.views.chart import Chart, Curve, Look, Names, Panel
 from forebay.views.chart_figure import draw
 from forebay.views.headline import Headline, common, headline
-from forebay.views.recommendation_charts import metric_panel, shown_metrics
+from forebay.views.recommendation_charts import charted_metrics, metric_panel
 from forebay.views.report_picture import traces_figure
-from forebay.views.scales import Axis, plain
+from forebay.views.scales import Axis, tick_text
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
@@ -149,7 +149,7 @@ def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> N
     far = dataclasses.replace(judged, goal=Goal("background.goodput", "<=", 3 * most))
     for goals in (answer.goals, {**answer.goals, "background.goodput": far}):
         shown = dataclasses.replace(answer, goals=goals)
-        panels = [metric_panel(shown, name) for name in shown_metrics(shown)]
+        panels = [metric_panel(shown, name) for name in charted_metrics(shown)]
         axes = plots.draw_recommendation(shown).axes[-len(panels) :]
         assert len(axes) == len(panels) >= len(goals)
         for axis, panel in zip(axes, panels, strict=True):
@@ -295,7 +295,7 @@ def test_the_line_says_what_keeps_a_part_of_the_rate(name: str, rate: str) -> No
     assert link.split(" · ")[0] == rate
 
 
-def test_names_beside_points_that_have_no_room_are_left_out() -> None:
+def test_point_labels_without_space_are_omitted() -> None:
     names = Names([(0.5, 0.5, f"name {number}") for number in range(20)], "ink")
     panel = Panel(Axis("up", 0, 1), (Curve([(0, 0), (1, 1)], LINE), names))
     words = [each for each in check(draw(Chart(Axis("across", 0, 1), (panel,), ""))) if each.startswith("name")]
@@ -316,7 +316,7 @@ def test_names_beside_points_that_have_no_room_are_left_out() -> None:
     ],
 )
 def test_numbers_are_plain(number: float, text: str) -> None:
-    assert plain(number) == text
+    assert tick_text(number) == text
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def packets(number: float) -> BufferSize:
 
 
 @pytest.mark.parametrize(
-    ("confidence", "told"),
+    ("confidence", "message"),
     [
         (1.0, "meet all goals with at least 95 % confidence (24 runs)."),
         (0.9503, "meet all goals with at least 95 % confidence (24 runs)."),
@@ -58,13 +58,13 @@ def packets(number: float) -> BufferSize:
         (0.009, "(no confidence: the runs at"),
     ],
 )
-def test_the_confidence_is_the_level_that_is_reached(met: Recommendation, confidence: float, told: str) -> None:
+def test_the_confidence_is_the_level_that_is_reached(met: Recommendation, confidence: float, message: str) -> None:
     shown = words(dataclasses.replace(met, confidence=confidence, runs=24))
-    assert told in shown
+    assert message in shown
     assert not re.search(r"\b(100|0(\.0)?|99\.9) % confidence", shown)
 
 
-def test_another_level_is_stated_where_it_was_asked_for(met: Recommendation) -> None:
+def test_a_requested_level_is_stated(met: Recommendation) -> None:
     answer = dataclasses.replace(met, confidence=0.9995, level=0.999, runs=48)
     assert "with at least 99.9 % confidence (48 runs)" in words(answer)
     assert "(98 % confidence, 48 runs)" in words(dataclasses.replace(answer, confidence=0.989))
@@ -204,7 +204,7 @@ def test_a_goal_that_the_smallest_buffer_meets_is_not_called_missed_there(confli
     assert "0 ms (1 run) met" in shown
 
 
-def test_a_goal_that_no_measured_buffer_meets_is_told_with_the_best(conflict: Recommendation) -> None:
+def test_a_goal_that_no_measured_buffer_meets_is_printed_with_the_best_value(conflict: Recommendation) -> None:
     goals = {key: dataclasses.replace(goal, at_smallest=None, at_largest=None) for key, goal in conflict.goals.items()}
     low = tuple(
         dataclasses.replace(point, metrics={**point.metrics, "utilization": Estimate(0.5 + 0.01 * index)}, goals={})

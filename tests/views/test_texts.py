@@ -19,7 +19,7 @@ from forebay.commands.program import main
 from forebay.commands.streams import say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.configuration.drafting import Wishes, draft
-from forebay.sanitize import LONGEST, legible, legible_lines
+from forebay.sanitize import LONGEST, sanitize, sanitize_lines
 from forebay.views.chart import Chart, Curve, Flag, Key, Look, Panel, Row, Tip, Words
 from forebay.views.chart_figure import draw as draw_chart
 from forebay.views.chart_svg import svg
@@ -96,8 +96,8 @@ def test_no_control_stays_in_a_title(letter: str) -> None:
 
 @pytest.mark.parametrize("letter", [*CONTROLS, "\udc80"])
 def test_what_is_shown_does_nothing(letter: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert letter not in legible(f"a{letter}b")
-    assert legible_lines(f"a{letter}b") == (f"a{letter}b" if letter in ENDS else legible(f"a{letter}b"))
+    assert letter not in sanitize(f"a{letter}b")
+    assert sanitize_lines(f"a{letter}b") == (f"a{letter}b" if letter in ENDS else sanitize(f"a{letter}b"))
     assert (
         letter not in str(ForebayError(f"a{letter}b")) + str(InputError(f"a{letter}b", "x")) + InputError(letter).text
     )
@@ -113,7 +113,7 @@ def test_what_is_shown_does_nothing(letter: str, capsys: pytest.CaptureFixture[s
 
 
 def test_what_is_shown_is_bounded() -> None:
-    assert len(legible("x" * 10**6)) < LONGEST + 100
+    assert len(sanitize("x" * 10**6)) < LONGEST + 100
     assert len(str(InputError("x" * 10**6))) < LONGEST + 100
 
 
@@ -145,7 +145,7 @@ class _Page(HTMLParser):
 
 
 @pytest.mark.long
-def test_whatever_it_says_is_only_said(
+def test_hostile_text_is_only_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scripts = set()
@@ -165,9 +165,9 @@ def test_whatever_it_says_is_only_said(
         ):  # fmt: skip
             monkeypatch.setattr("sys.argv", ["forebay", *verb])
             main()
-            told = capsys.readouterr()
-            assert not ANY.search(told.out + told.err)
-            assert "Warning" not in told.err
+            output = capsys.readouterr()
+            assert not ANY.search(output.out + output.err)
+            assert "Warning" not in output.err
         for path in folder.rglob("*.svg"):
             text = path.read_text(encoding="utf-8")
             assert not ANY.search(text), path

@@ -145,8 +145,8 @@ def said(page: str) -> str:
 def sentences(answer: Recommendation) -> list[str]:
     """Every sentence of the opening, by itself."""
     found = opening(answer)
-    told = (found.answer, *map(str, found.warnings), *found.paragraphs, *found.surprises)
-    return [sentence for text in told for sentence in re.split(r"(?<=\.) (?=[A-Z])", text)]
+    texts = (found.answer, *map(str, found.warnings), *found.paragraphs, *found.surprises)
+    return [sentence for text in texts for sentence in re.split(r"(?<=\.) (?=[A-Z])", text)]
 
 
 def changed(answer: Recommendation) -> Iterator[Recommendation]:
@@ -176,22 +176,22 @@ def test_terminal_page_notebook_and_picture_say_the_same(feasible: Recommendatio
         recommend(scenario, ["loss_rate<=20%"], quick=True, over="flows.bulk.rtt=10ms..80ms"),
     )
     for answer in (*changed(feasible), conflict, *others):
-        told = sentences(answer)
-        assert told[0].startswith(("We recommend ", "No buffer ", "Undecided: "))
+        texts = sentences(answer)
+        assert texts[0].startswith(("We recommend ", "No buffer ", "Undecided: "))
         console = Console(width=100, record=True, file=io.StringIO())
         console.print(recommendation_text(answer))
         written = [text.get_text() for text in answer.plot().texts]
         for shown in (console.export_text(), said(page_of(answer)), said(answer._repr_html_())):
             one_line = " ".join(shown.split())
-            assert not [sentence for sentence in told if sentence not in one_line]
-        assert told[0] in " ".join(written)
+            assert not [sentence for sentence in texts if sentence not in one_line]
+        assert texts[0] in " ".join(written)
 
 
 def test_four_figures_of_the_answer_stand_above_the_charts(feasible: Recommendation) -> None:
     top = said(page_of(feasible)).partition("Results by")[0]
-    told = top[top.index(f"At {feasible.packets} packets, utilization is ") :].partition(".\n")[0]
+    text = top[top.index(f"At {feasible.packets} packets, utilization is ") :].partition(".\n")[0]
     for metric in ("loss ", "p99 delay ", "goodput "):
-        assert metric in told
+        assert metric in text
 
 
 def test_the_answer_comes_before_the_question(feasible: Recommendation, conflict: Recommendation) -> None:
@@ -200,7 +200,7 @@ def test_the_answer_comes_before_the_question(feasible: Recommendation, conflict
         assert page.index(opening(answer).answer) < page.index("The question</h2>")
 
 
-def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -> None:
+def test_contradictions_are_printed_with_the_answer(feasible: Recommendation) -> None:
     """Not "the smallest that meets every goal" where a measured buffer contradicts it."""
     assert feasible.monotone
     assert feasible.buffer is not None
@@ -208,7 +208,7 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
     small, large = feasible.points[0].buffer, feasible.points[-1].buffer
     gap = Gap(large, "utilization", Estimate(0.5, 0.01))
     interval = FeasibleInterval(small, dataclasses.replace(small, packets=2.0))
-    for answer, told in (
+    for answer, text in (
         (
             dataclasses.replace(feasible, gaps=(gap, gap)),
             f"miss a goal: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
@@ -223,8 +223,8 @@ def test_what_contradicts_the_answer_is_said_with_it(feasible: Recommendation) -
         console.print(recommendation_text(answer, Detail.EVERYTHING))
         shown = console.export_text()
         assert "the smallest that meets every goal" not in shown
-        assert told in page_of(answer)
-        assert told in shown
+        assert text in page_of(answer)
+        assert text in shown
 
 
 def test_nothing_of_the_scenario_is_taken_for_markup(feasible: Recommendation) -> None:
@@ -279,7 +279,7 @@ def test_ticks_are_round_and_few() -> None:
     assert Axis("", 40, 101).ticks(6) == [40, 60, 80, 100]
     assert Axis("", 0, 0.0173).ticks(6) == [0, 0.005, 0.01, 0.015]
     assert decades(1e9) == 1, "kept at the end"
-    assert Axis("", 0, 3, whole=True).ticks(6) == [0, 1, 2, 3]
+    assert Axis("", 0, 3, integral=True).ticks(6) == [0, 1, 2, 3]
 
 
 # In a browser ------------------------------------------------------------------------------------------------

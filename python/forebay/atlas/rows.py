@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 from forebay.storage.safe_io import DamagedError, content
 
 __all__ = ["CONTROLLERS", "PACKET_BITS", "TABLE", "Row", "read", "write"]
@@ -110,7 +110,7 @@ def write(found: Iterable[Row], path: Path) -> None:
     table.writerow(field.name for field in fields(Row))
     table.writerows(astuple(row) for row in sorted(found, key=_place))
     body = text.getvalue().encode()
-    write_whole(path, _seal(body) + b"\n" + body)
+    write_atomically(path, _seal(body) + b"\n" + body)
     print(f"wrote {path}")
 
 

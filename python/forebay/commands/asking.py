@@ -36,17 +36,17 @@ def answers(given: Mapping[str, Any]) -> dict[str, Any]:
     InputError
         If the rate or the round trip is missing and there is no terminal, or if a share is invalid.
     """
-    told = dict(given)
-    enough = "rate" in told and "rtt" in told and any(name in told for name in TRAFFIC)
+    values = dict(given)
+    enough = "rate" in values and "rtt" in values and any(name in values for name in TRAFFIC)
     if not enough and sys.stdin.isatty():
-        told = {name: told[name] if name in told else ask() for name, ask in QUESTIONS.items()}
+        values = {name: values[name] if name in values else ask() for name, ask in QUESTIONS.items()}
     for name in ("rate", "rtt"):
-        if name not in told:
+        if name not in values:
             raise InputError(f"found no --{name}; allowed: --{name} with a value, or a terminal for questions")
     for name in ("web", "background"):
-        if name in told:
-            told[name] = share_of_rate(name, told[name])
-    return told
+        if name in values:
+            values[name] = share_of_rate(name, values[name])
+    return values
 
 
 def share_of_rate(argument: str, text: str) -> float:

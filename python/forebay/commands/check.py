@@ -26,9 +26,9 @@ from forebay.commands.options import (
     within,
 )
 from forebay.commands.sources import source
-from forebay.commands.streams import remark, say_json
+from forebay.commands.streams import print_note, say_json
 from forebay.commands.terminal import progress_bar, show
-from forebay.commands.values import Share, Whole
+from forebay.commands.values import IntegerValue, Share
 from forebay.commands.verb import verb
 from forebay.errors import Interrupted
 from forebay.inputs.validation import MOST_REPLICATIONS
@@ -76,7 +76,7 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 )
 @click.option(
     "--replications",
-    type=Whole(2, MOST_REPLICATIONS),
+    type=IntegerValue(2, MOST_REPLICATIONS),
     help="Run this many replications first; by default as many as the confidence needs, 19 for 95 %. Undecided goals "
     "get up to four times as many.",
 )
@@ -89,7 +89,7 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 @MEMORY
 @AS_JSON
 def check(
-    file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, assume_lower_bounds: bool, **asked: Any
+    file: Path, overrides: tuple[str, ...], fresh: bool, as_json: bool, assume_lower_bounds: bool, **options: Any
 ) -> None:
     """Test each goal at the configured buffer: met, missed or undecided.
 
@@ -101,20 +101,20 @@ def check(
     from forebay.search.unmeasured import of_bounds
 
     # Buffers given by --buffer replace the configured one.
-    varied = bool(asked["buffers"]) and all(_is_of_the_target(each) for each in asked["buffers"])
+    varied = bool(options["buffers"]) and all(_is_of_the_target(each) for each in options["buffers"])
     scenario, taken, _ = with_bounds(source(file), overrides, assume=assume_lower_bounds, varied=varied)
-    each_s = _each_s(scenario, asked["engine"])
-    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
-        least = _least(asked)
-        told = progress if as_json else announced(progress, scenario, asked, lambda runs: max(runs, least))
+    each_s = _each_s(scenario, options["engine"])
+    with _going_on(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+        least = _least(options)
+        shown_progress = progress if as_json else announced(progress, scenario, options, lambda runs: max(runs, least))
         # The remaining options have the same names as the function's parameters.
         report = judge(
             scenario,
-            progress=told,
+            progress=shown_progress,
             resume=None if fresh else cache_directory() / "check",
-            tell=remark,
+            tell=print_note,
             known=None if progress is None else progress.say,
-            **asked,
+            **options,
         )
     report = report.resting_on(of_bounds(taken))
     if as_json:
@@ -134,12 +134,12 @@ def _is_of_the_target(buffer: str) -> bool:
     return not given or key.strip() == TARGET
 
 
-def _least(asked: dict[str, Any]) -> int:
+def _least(options: dict[str, Any]) -> int:
     """The smallest number of runs that a check makes."""
     from forebay.results.statistics import runs_for_confidence
 
-    first: int = asked["replications"] or runs_for_confidence(asked["confidence"])
-    return first * max(1, len(asked["buffers"]))
+    first: int = options["replications"] or runs_for_confidence(options["confidence"])
+    return first * max(1, len(options["buffers"]))
 
 
 def _each_s(scenario: Scenario, engine: str) -> float | None:
@@ -150,11 +150,11 @@ def _each_s(scenario: Scenario, engine: str) -> float | None:
 
 
 @contextmanager
-def _going_on(*, kept: bool) -> Iterator[None]:
+def _going_on(*, is_stored: bool) -> Iterator[None]:
     """Tell the user, when a check is interrupted, that the finished runs are stored."""
     try:
         yield
     except KeyboardInterrupt:
-        if not kept:
+        if not is_stored:
             raise
         raise Interrupted("interrupted; the same command continues from here") from None

@@ -10,10 +10,10 @@ import click
 from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import Announced, Work, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
-from forebay.commands.sources import source, tell_assumed
+from forebay.commands.sources import print_assumptions, source
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
-from forebay.commands.values import ENGINE, Whole
+from forebay.commands.values import ENGINE, IntegerValue
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 
@@ -46,7 +46,7 @@ __all__ = ["compare"]
 @REPLICATIONS
 @click.option(
     "--points",
-    type=Whole(0, 1000),
+    type=IntegerValue(0, 1000),
     help="Compare at this many buffers besides the configured one; by default 9, and 0 for engines in real time.",
 )
 @RESULTS_OUT
@@ -76,17 +76,17 @@ def compare(
 
     given = source(file)
     scenario = given.scenario(overrides)
-    tell_assumed(scenario)
+    print_assumptions(scenario)
     several = bool(buffers(scenario, points))
     if picture is not None and not several:
         raise InputError(
             f"found `{picture}` for one buffer; allowed: a picture of several buffers (--points)", "picture"
         )
     files = ResultFiles(f"{given.stem}-comparison", out, picture, pictures=several)
-    asked: _Asked = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
-    with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, asked, quiet=as_json)) as progress:
-        told = progress if as_json or engines else _announced(progress, scenario, asked, jobs)
-        found = put_side_by_side(scenario, jobs=jobs, progress=told, **asked)
+    requested: _Options = {"engines": tuple(dict.fromkeys(engines)), "replications": replications, "points": points}
+    with progress_bar("running", quiet=as_json, each_s=_each_s(scenario, requested, quiet=as_json)) as progress:
+        shown_progress = progress if as_json or engines else _announced(progress, scenario, requested, jobs)
+        found = put_side_by_side(scenario, jobs=jobs, progress=shown_progress, **requested)
     written: list[Path] = []
 
     def draw() -> Figure:
@@ -94,11 +94,11 @@ def compare(
 
         return draw_comparison(found)
 
-    with afterwards(lambda: _tell(found, written, as_json=as_json)):
+    with afterwards(lambda: _print_answers(found, written, as_json=as_json)):
         written += files.write(draw, found.to_json(indent=2))
 
 
-class _Asked(TypedDict):
+class _Options(TypedDict):
     """The options besides the scenario, under the names of the function's parameters."""
 
     engines: tuple[str, ...]
@@ -106,32 +106,32 @@ class _Asked(TypedDict):
     points: int | None
 
 
-def _announced(progress: Progress | None, scenario: Scenario, asked: _Asked, jobs: int | None) -> Progress | None:
+def _announced(progress: Progress | None, scenario: Scenario, options: _Options, jobs: int | None) -> Progress | None:
     """Progress that also prints an estimate for the packet engine, which takes longest."""
     from forebay.comparison.comparison import buffers, replications_of
 
     each = one_run(scenario)
     if each is None:
         return progress
-    runs = replications_of(scenario, asked["replications"]) * (1 + len(buffers(scenario, asked["points"])))
+    runs = replications_of(scenario, options["replications"]) * (1 + len(buffers(scenario, options["points"])))
     return Announced(progress, lambda _steps: Work(runs, each), jobs)
 
 
-def _each_s(scenario: Scenario, asked: _Asked, *, quiet: bool) -> float | None:
+def _each_s(scenario: Scenario, options: _Options, *, quiet: bool) -> float | None:
     """Duration of each run in seconds, also announced, if engines in real time run; else None."""
     from forebay.comparison.comparison import check_engines, runs_in_real_time
     from forebay.engines import forecast, run_s
 
-    check_engines(asked["engines"])
-    if not asked["engines"]:
+    check_engines(options["engines"])
+    if not options["engines"]:
         return None
     each_s = run_s(scenario.core)
     if not quiet:
-        say(forecast(" and ".join(asked["engines"]), each_s, runs_in_real_time(scenario, **asked)), err=True)
+        say(forecast(" and ".join(options["engines"]), each_s, runs_in_real_time(scenario, **options)), err=True)
     return each_s
 
 
-def _tell(found: Comparison, written: list[Path], *, as_json: bool) -> None:
+def _print_answers(found: Comparison, written: list[Path], *, as_json: bool) -> None:
     """Print the answers and the written files, or only JSON."""
     if as_json:
         say_json(found.to_json(indent=2))

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.commands.streams import remark
+from forebay.commands.streams import print_note
 from forebay.commands.terminal import writing
 from forebay.errors import MissingPackageError
-from forebay.storage.files import check_file, write_whole
+from forebay.storage.files import check_file, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +87,7 @@ class ResultFiles:
             The files, in the order in which they were written.
         """
         drawn = draw() if self._draws or self._picture is not None else None
-        return [*self._in_folder(drawn, text, others or {}), *self._alone(drawn)]
+        return [*self._in_folder(drawn, text, others or {}), *self._write_single(drawn)]
 
     def _in_folder(self, drawn: Figure | None, text: str, others: Mapping[str, Draw]) -> list[Path]:
         """Write pictures and JSON into the folder."""
@@ -103,10 +103,10 @@ class ResultFiles:
                 for name, draw in others.items():
                     written += plots.save_both(draw(), self._out / name)
             path = self._out / f"{self._name}.json"
-            write_whole(path, text + "\n")
+            write_atomically(path, text + "\n")
         return [*written, path]
 
-    def _alone(self, drawn: Figure | None) -> list[Path]:
+    def _write_single(self, drawn: Figure | None) -> list[Path]:
         """Write the single picture."""
         if self._picture is None or drawn is None:
             return []
@@ -123,6 +123,6 @@ def _draws() -> bool:
     try:
         need("matplotlib")
     except MissingPackageError as error:
-        remark(f"no picture: {error}")
+        print_note(f"no picture: {error}")
         return False
     return True

@@ -128,7 +128,7 @@ def emulate(
     COMMAND follows --. It runs in its own network namespace and replaces the flows of a group. Its peer has the address
     $FOREBAY_PEER, which is {peer} in arguments. The report of the link follows on standard error. The verb needs Linux.
     """
-    wanted = Wanted(command, side, peer, wait, timeout, trace_to, serve=serve, as_json=as_json)
+    wanted = EmulateOptions(command, side, peer, wait, timeout, trace_to, serve=serve, as_json=as_json)
     wanted.check()
     from forebay.extras import need
     from forebay.measurement.emulation import stand_in
@@ -145,7 +145,7 @@ def emulate(
             check_file(trace_to / name, "trace_to")
     with _hearing():
         code, report = _emulated(placed, wanted, scenario.core.seed if seed is None else seed)
-    with afterwards(lambda: _tell(report, placed, as_json=as_json)):
+    with afterwards(lambda: _print_report(report, placed, as_json=as_json)):
         if trace_to is not None:
             from forebay.measurement.traces import write_traces
 
@@ -157,7 +157,7 @@ def emulate(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EmulateOptions:
     """The options of the command line."""
 
     command: Sequence[str]
@@ -187,21 +187,21 @@ class Wanted:
             raise InputError("found without --peer; allowed: together with --peer COMMAND", "wait")
 
 
-def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
+def _emulated(placed: StandIn, options: EmulateOptions, seed: int) -> tuple[int, Report]:
     """Run the emulation: the exit code and the report."""
     from forebay.measurement.programs import Emulation, Side
     from forebay.views.emulation import beginning, strays_text
 
-    side = Side(wanted.side)
-    emulation = Emulation(placed, seed, traces=wanted.trace_to is not None)
-    show(beginning(placed, side, emulation.variables(side), serve=wanted.serve), err=True)
+    side = Side(options.side)
+    emulation = Emulation(placed, seed, traces=options.trace_to is not None)
+    show(beginning(placed, side, emulation.variables(side), serve=options.serve), err=True)
     try:
-        with _peer(emulation, side.other, wanted):
-            code = _serve(emulation, wanted.timeout) if wanted.serve else _run(emulation, side, wanted)
+        with _peer(emulation, side.other, options):
+            code = _serve(emulation, options.timeout) if options.serve else _run(emulation, side, options)
     except KeyboardInterrupt:
-        code = 0 if wanted.serve else EXIT_CODE
+        code = 0 if options.serve else EXIT_CODE
     except Hangup as hangup:
-        code = 0 if wanted.serve else 128 + hangup.number
+        code = 0 if options.serve else 128 + hangup.number
     strays = emulation.live().strays
     report = emulation.finish()
     if strays:
@@ -210,27 +210,27 @@ def _emulated(placed: StandIn, wanted: Wanted, seed: int) -> tuple[int, Report]:
 
 
 @contextmanager
-def _peer(emulation: Emulation, side: Side, wanted: Wanted) -> Iterator[None]:
+def _peer(emulation: Emulation, side: Side, options: EmulateOptions) -> Iterator[None]:
     """Run the peer, which the command talks to, from before the command starts until it has ended."""
     from forebay.measurement.emulating import WAIT_S, peer_of
     from forebay.measurement.programs import words
 
-    arguments = None if wanted.peer is None else words(wanted.peer, "peer")
-    wait = WAIT_S if wanted.wait is None else wanted.wait
+    arguments = None if options.peer is None else words(options.peer, "peer")
+    wait = WAIT_S if options.wait is None else options.wait
     with peer_of(emulation, side, arguments, wait) as listens:
         if listens is False:
             say(f"the peer does not listen after {wait:g} s (--wait TIME); the command starts", err=True)
         yield
 
 
-def _run(emulation: Emulation, side: Side, wanted: Wanted) -> int:
+def _run(emulation: Emulation, side: Side, options: EmulateOptions) -> int:
     """Run the command and return its exit code."""
     from forebay.measurement.programs import end, exit_code
 
-    program = emulation.start(side, wanted.command, writes=not wanted.as_json)
+    program = emulation.start(side, options.command, writes=not options.as_json)
     code = TIME_OVER
     try:
-        status = emulation.wait(program, wanted.timeout)
+        status = emulation.wait(program, options.timeout)
     except KeyboardInterrupt:
         # The terminal has sent the signal to the command, too.
         status, code = emulation.wait(program, GRACE_S), EXIT_CODE
@@ -256,7 +256,7 @@ def _serve(emulation: Emulation, timeout: float | None) -> int:
     return 0
 
 
-def _tell(report: Report, placed: StandIn, *, as_json: bool) -> None:
+def _print_report(report: Report, placed: StandIn, *, as_json: bool) -> None:
     """Print the report of the link."""
     if as_json:
         say_json(report.to_json(indent=2))
@@ -275,12 +275,12 @@ def _hearing() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise Hangup(number)
 
-    asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    requested = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     # A signal that the caller ignores, as under nohup(1), stays ignored.
-    asked = [number for number in asked if signal.getsignal(number) is signal.SIG_DFL]
+    requested = [number for number in requested if signal.getsignal(number) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
-        asked = []
-    before = {number: signal.signal(number, answer) for number in asked}
+        requested = []
+    before = {number: signal.signal(number, answer) for number in requested}
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from forebay.commands.streams import remark
+from forebay.commands.streams import print_note
 
 if TYPE_CHECKING:
     from forebay.measurement.run_time import RunTime
@@ -82,12 +82,12 @@ class Announced:
     ) -> None:
         self._progress, self._work, self._jobs = progress, work, jobs
         self._since = time.monotonic() if measured else None
-        self._said = False
+        self._is_announced = False
 
     def __call__(self, done: int, expected: int) -> None:
         """Report the number of finished runs and the number expected in all."""
-        if not self._said and expected > done:
-            self._said = True
+        if not self._is_announced and expected > done:
+            self._is_announced = True
             work = self._work(expected - done)
             if self._since is not None and done:
                 work = work.measured((time.monotonic() - self._since) / done, done, self._jobs)
@@ -99,7 +99,7 @@ class Announced:
 def announced(
     progress: Progress | None,
     scenario: Scenario,
-    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
     runs: Callable[[int], int] = lambda expected: expected,
     *,
     measured: bool = False,
@@ -112,7 +112,7 @@ def announced(
         Progress callback that receives all calls, too.
     scenario : Scenario
         Scenario of every run; it determines the length of a run.
-    asked : mapping
+    options : mapping
         The options `engine`, `scheduler` and `jobs` of the command, and `within` where it has that.
     runs : callable
         Function that returns the number of runs, given the number that is expected at first.
@@ -120,11 +120,11 @@ def announced(
         Whether the cost of a run comes from the first runs. Queues with classes take several times as long per packet
         as others.
     """
-    each = one_run(scenario, asked["engine"])
-    if each is None or asked["scheduler"] is not None:
+    each = one_run(scenario, options["engine"])
+    if each is None or options["scheduler"] is not None:
         return progress
     return Announced(
-        progress, lambda expected: Work(runs(expected), each, asked.get("within")), asked["jobs"], measured=measured
+        progress, lambda expected: Work(runs(expected), each, options.get("within")), options["jobs"], measured=measured
     )
 
 
@@ -147,7 +147,7 @@ def announce(work: Work, jobs: int | None) -> None:
     """Print an estimate of the duration if the work is long enough."""
     line = _line(work, jobs)
     if line:
-        remark(line)
+        print_note(line)
 
 
 def _line(work: Work, jobs: int | None) -> str:

@@ -32,7 +32,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     scenario names. The same engines simulate in the browser.
     """
     from forebay.laboratory.page import laboratory_page
-    from forebay.storage.files import check_file, write_whole
+    from forebay.storage.files import check_file, write_atomically
 
     if out is not None:
         check_file(out, "out")
@@ -44,7 +44,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     if out is None:
         out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"
     with writing(out):
-        write_whole(out, page)
+        write_atomically(out, page)
     opened = not no_open and _opened(out)
     say(f"{'the laboratory is open' if opened else 'open this file in a browser'}: {out}")
 

@@ -10,7 +10,7 @@ import click
 
 from forebay.commands.streams import say
 from forebay.commands.verb import EXITS, Verb, Verbs
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 from forebay.views.manual import Page, roff
 
 __all__ = ["page", "pages", "write_pages"]
@@ -54,7 +54,7 @@ def write_pages(program: click.Group, folder: Path) -> list[Path]:
     written = []
     for each in pages(program):
         path = folder / f"{each.name}.1"
-        write_whole(path, roff(each))
+        write_atomically(path, roff(each))
         written.append(path)
     return written
 

@@ -11,13 +11,13 @@ from click.core import ParameterSource
 
 from forebay.commands.streams import say, say_lines
 from forebay.commands.terminal import writing
-from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, SHIPPED, OutputFile, Whole
+from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, SHIPPED, IntegerValue, OutputFile
 from forebay.commands.verb import verb
 from forebay.errors import InputError
-from forebay.storage.files import check_file, write_whole
+from forebay.storage.files import check_file, write_atomically
 
 if TYPE_CHECKING:
-    from forebay.inputs.bundled_scenarios import Shipped
+    from forebay.inputs.bundled_scenarios import BundledScenario
 
 __all__ = ["new"]
 
@@ -42,11 +42,11 @@ __all__ = ["new"]
 @click.option("--list", "listed", is_flag=True, help="List the scenarios that come with forebay.")
 @click.option("--rate", metavar="RATE", help="Rate of the link, as in 100Mbps.")
 @click.option("--rtt", metavar="TIME", help="Round-trip time without queueing, as in 40ms or 20ms..80ms.")
-@click.option("--long", type=Whole(0, 1_000_000), help="Number of long transfers.")
+@click.option("--long", type=IntegerValue(0, 1_000_000), help="Number of long transfers.")
 @click.option("--cca", type=CONTROLLER, help="Congestion control of all transfers; by default cubic.")
 @click.option("--web", metavar="SHARE", help="Load of short transfers, as a share of the rate: 20%.")
 @click.option("--background", metavar="SHARE", help="Load of unresponsive traffic, as a share: 30%.")
-@click.option("--video", type=Whole(0, 1_000_000), help="Number of video streams of 5 Mb/s in bursts.")
+@click.option("--video", type=IntegerValue(0, 1_000_000), help="Number of video streams of 5 Mb/s in bursts.")
 @click.option("--queue", type=DISCIPLINE, default="droptail", show_default=True, help="Queue discipline.")
 @click.option("--packet", metavar="SIZE", default="1500B", show_default=True, help="Size of full packets.")
 @click.option(
@@ -82,11 +82,11 @@ def new(
     `forebay recommend @NAME`.
     """
     if listed:
-        _check_alone("listed", ())
+        _check_combination("listed", ())
         _list()
         return
     if origin is not None:
-        _check_alone("origin", ("file", "force"))
+        _check_combination("origin", ("file", "force"))
         _copy(origin, file, force=force)
         return
     if file is None:
@@ -99,17 +99,17 @@ def new(
     if not to_screen:
         _check_new(file, force=force)
     # The options on link and traffic; a terminal is asked for those that are missing.
-    told = answers({name: value for name, value in given.items() if value is not None})
-    text = draft(Wishes(**told, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
+    wishes = answers({name: value for name, value in given.items() if value is not None})
+    text = draft(Wishes(**wishes, queue=queue, packet=packet, buffer=buffer or "", goals=goals, title=title))
     if to_screen:
         say_lines(text)
         return
     with writing(file):
-        write_whole(file, text)
+        write_atomically(file, text)
     say(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
 
 
-def _check_alone(argument: str, besides: tuple[str, ...]) -> None:
+def _check_combination(argument: str, besides: tuple[str, ...]) -> None:
     """Refuse options that cannot be combined with this one."""
     context = click.get_current_context()
     for parameter in context.command.params:
@@ -136,24 +136,24 @@ def _check_new(file: Path, *, force: bool) -> None:
 
 def _list() -> None:
     """Print the name and the title of every scenario that comes with forebay."""
-    from forebay.inputs.bundled_scenarios import SIGN, shipped, shipped_names
+    from forebay.inputs.bundled_scenarios import SIGN, bundled, bundled_names
 
-    names = shipped_names()
+    names = bundled_names()
     width = max(map(len, names)) + len(SIGN)
     for name in names:
-        say(f"{SIGN + name:<{width}}  {shipped(name).title}")
+        say(f"{SIGN + name:<{width}}  {bundled(name).title}")
 
 
 def _copy(origin: str, file: Path | None, *, force: bool) -> None:
     """Copy a scenario that comes with forebay, and the files that it names."""
     from forebay.errors import naming
-    from forebay.inputs.bundled_scenarios import shipped
+    from forebay.inputs.bundled_scenarios import bundled
 
     with naming("origin"):
-        found = shipped(origin)
+        found = bundled(origin)
     to = Path(f"{found.name}.toml") if file is None else file
     if str(to) == "-":
-        _check_whole(found)
+        _check_self_contained(found)
         say_lines(found.text)
         return
     _check_ending(to)
@@ -163,13 +163,13 @@ def _copy(origin: str, file: Path | None, *, force: bool) -> None:
         _check_new(copy, force=force)
     for copy, path in copies.items():
         with writing(copy):
-            write_whole(copy, path.read_bytes())
+            write_atomically(copy, path.read_bytes())
     for copy in list(copies)[1:]:
         say(f"wrote {copy}, which it reads")
     say(f"wrote {to}; try it: forebay recommend {shlex.quote(str(to))}")
 
 
-def _check_whole(found: Shipped) -> None:
+def _check_self_contained(found: BundledScenario) -> None:
     """Refuse to print a scenario that needs further files."""
     if found.companions:
         named = ", ".join(path.name for path in found.companions)

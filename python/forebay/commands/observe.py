@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forebay.commands.options import AS_JSON
-from forebay.commands.streams import remark, say_json
+from forebay.commands.streams import print_note, say_json
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import Readable, Size, amount
 from forebay.commands.verb import verb
@@ -94,7 +94,7 @@ def observe(
     from forebay.observation.finding import finding_json, without_addresses
     from forebay.observation.memory import limited_memory
     from forebay.observation.observing import observe as read
-    from forebay.storage.files import check_file, write_whole
+    from forebay.storage.files import check_file, write_atomically
 
     paths = [*inputs, *([sockets] if sockets is not None else [])]
     if not paths:
@@ -105,7 +105,7 @@ def observe(
             check_file(path, option)
     with limited_memory(memory, held=0), progress_bar("reading, MB", quiet=False) as bar:
 
-        def tell(done: int, size: int | None) -> None:
+        def report_progress(done: int, size: int | None) -> None:
             if bar is not None:
                 bar(done // 1_000_000, (size or 0) // 1_000_000)
 
@@ -116,13 +116,13 @@ def observe(
             port=port,
             sampling=sampling,
             window=None if window is None else Window.parse(window),
-            progress=tell,
+            progress=report_progress,
         )
     if out is not None:
         from forebay.observation.writing import scenario_text
 
         with writing(out):
-            write_whole(out, scenario_text(finding))
+            write_atomically(out, scenario_text(finding))
     if report is not None:
         from forebay._core import __version__
         from forebay.views.observation_page import observation_page
@@ -132,7 +132,7 @@ def observe(
             finding, command=without_addresses(shlex.join(["forebay", *sys.argv[1:]])), version=__version__
         )
         with writing(report):
-            write_whole(report, page)
+            write_atomically(report, page)
     if as_json:
         say_json(json.dumps(finding_json(finding)))
         return
@@ -145,4 +145,4 @@ def _say(finding: Finding, out: Path | None, report: Path | None) -> None:
     show(observation_text(finding))
     for path, what in ((out, "scenario"), (report, "page")):
         if path is not None:
-            remark(f"{what}: {path}")
+            print_note(f"{what}: {path}")

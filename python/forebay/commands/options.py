@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from forebay.commands.values import ENGINE, GOAL, SCENARIO, SETTING, OutputFile, OutputFolder, Size, Time, Whole
+from forebay.commands.values import ENGINE, GOAL, SCENARIO, SETTING, IntegerValue, OutputFile, OutputFolder, Size, Time
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 
 __all__ = [
@@ -40,10 +40,10 @@ SET = click.option(
     metavar="KEY=VALUE",
     help="Set a key, as in link.buffer=100p. May be repeated.",
 )
-SEED = click.option("--seed", type=Whole(0, MOST_SEED), help="Use this seed, not the scenario's.")
+SEED = click.option("--seed", type=IntegerValue(0, MOST_SEED), help="Use this seed, not the scenario's.")
 JOBS = click.option(
     "--jobs",
-    type=Whole(1, MOST_JOBS),
+    type=IntegerValue(1, MOST_JOBS),
     help="Use this many threads; by default all cores.",
 )
 
@@ -70,7 +70,7 @@ MEMORY = click.option(
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 REPLICATIONS = click.option(
     "--replications",
-    type=Whole(1, MOST_REPLICATIONS),
+    type=IntegerValue(1, MOST_REPLICATIONS),
     help="Run this many replications, not the scenario's number.",
 )
 RESULTS_OUT = click.option(

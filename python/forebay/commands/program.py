@@ -26,7 +26,7 @@ from forebay.commands.recommend import recommend
 from forebay.commands.reproduce import reproduce
 from forebay.commands.run import run
 from forebay.commands.schema import schema
-from forebay.commands.streams import open_streams, remark, say_lines
+from forebay.commands.streams import open_streams, print_note, say_lines
 from forebay.commands.sweep import sweep
 from forebay.commands.translate import translate
 from forebay.commands.verb import OtherSpelling, Verb, Verbs
@@ -117,7 +117,7 @@ def _answer() -> None:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except InputError as error:
-        fail(_named(error, context), error.exit_code)
+        fail(_with_option(error, context), error.exit_code)
     except ForebayError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:
@@ -142,7 +142,7 @@ def _check_text(arguments: list[str]) -> None:
             raise InputError(f"found `{shown}`; allowed: text in UTF-8", option)
 
 
-def _named(error: InputError, context: click.Context | None) -> str:
+def _with_option(error: InputError, context: click.Context | None) -> str:
     """The error message, beginning with the option that is wrong."""
     chosen = None if context is None else cli.commands.get(context.invoked_subcommand or "")
     if error.argument is None or not isinstance(chosen, Verb):
@@ -173,7 +173,7 @@ def _usage(error: click.ClickException) -> str:
 def fail(message: str, code: int) -> NoReturn:
     """End with one line on standard error; if the line cannot be written, the exit code is still right."""
     try:
-        remark(" ".join(message.split()))
+        print_note(" ".join(message.split()))
     except OSError:
         sys.stderr = None  # Python would try to flush it again, and end with 120
     sys.exit(code)

@@ -36,12 +36,12 @@ from forebay.commands.options import (
     within,
 )
 from forebay.commands.sources import source
-from forebay.commands.streams import remark, say, say_json
+from forebay.commands.streams import print_note, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ACCESS, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
 from forebay.errors import InputError, Interrupted
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -206,7 +206,7 @@ def recommend(
     as_json: bool,
     classes: bool,
     assume_lower_bounds: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Find the smallest buffer that meets the goals.
 
@@ -219,37 +219,37 @@ def recommend(
     from forebay.search.unmeasured import of_bounds, resting_on, without_configured
 
     given = source(file)
-    varied = [text.partition("=")[0].strip() for text in _varied(asked["over"])] or [TARGET]
+    varied = [text.partition("=")[0].strip() for text in _varied(options["over"])] or [TARGET]
     scenario, taken, begun = with_bounds(
         given, overrides, assume=assume_lower_bounds, varied=TARGET in varied and not classes
     )
-    if taken and (classes or len(_varied(asked["over"])) > 1):
+    if taken and (classes or len(_varied(options["over"])) > 1):
         raise InputError(
             "cannot be combined with --assume-lower-bounds; allowed: one of them", "classes" if classes else "over"
         )
     if classes:
-        _size_classes(scenario, asked, fresh=fresh, as_json=as_json, verbose=verbose)
+        _size_classes(scenario, options, fresh=fresh, as_json=as_json, verbose=verbose)
         return
-    if len(_varied(asked["over"])) > 1:
+    if len(_varied(options["over"])) > 1:
         files = ResultFiles(f"{given.stem}-map", out, picture)
-        _map(scenario, files, asked, fresh=fresh, as_json=as_json)
+        _map(scenario, files, options, fresh=fresh, as_json=as_json)
         return
-    front = [f"{given.stem}-pareto"] if asked["pareto"] is not None else []
+    front = [f"{given.stem}-pareto"] if options["pareto"] is not None else []
     files = ResultFiles(f"{given.stem}-recommendation", out, picture, others=front)
-    each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
-    with _going_on(kept=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+    each_s = _each_s(scenario, options["engine"], quick=options["quick"])
+    with _going_on(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         # The remaining options have the same names as the function's parameters.
         answer = find(
             scenario,
-            progress=progress if as_json else _announced(progress, scenario, asked),
+            progress=progress if as_json else _announced(progress, scenario, options),
             resume=None if fresh else cache_directory() / "recommend",
-            tell=remark,
+            tell=print_note,
             known=None if progress is None else progress.say,
-            **asked,
+            **options,
         )
     answer = resting_on(without_configured(answer) if begun else answer, of_bounds(taken))
     written: list[Path] = []
-    with afterwards(lambda: _tell(answer, written, as_json=as_json, verbose=verbose)):
+    with afterwards(lambda: _print_answer(answer, written, as_json=as_json, verbose=verbose)):
         written += _write_files(answer, files, front)
         if report_to is not None:
             _write_page(answer, report_to, given.text)
@@ -269,7 +269,7 @@ def _leave(code: int) -> None:
 
 
 def _announced(
-    progress: Progress | None, scenario: Scenario, asked: dict[str, Any], searches: float | None = None
+    progress: Progress | None, scenario: Scenario, options: dict[str, Any], searches: float | None = None
 ) -> Progress | None:
     """Progress that prints an estimate of the search's duration; unchanged if a cluster does the work.
 
@@ -279,17 +279,17 @@ def _announced(
         Progress callback that receives all calls, too.
     scenario : Scenario
         Scenario of the search.
-    asked : dict
+    options : dict
         Options of the command.
     searches : float, optional
         Number of searches as long as the first one; some of their runs are made before the estimate.
     """
     from forebay.search.shorter_runs import ShorterRuns
 
-    looked = ShorterRuns(scenario).quick if asked["quick"] else scenario
+    looked = ShorterRuns(scenario).quick if options["quick"] else scenario
     if searches is None:
-        return announced(progress, looked, asked)
-    return announced(progress, looked, asked, lambda runs: round(searches * runs), measured=True)
+        return announced(progress, looked, options)
+    return announced(progress, looked, options, lambda runs: round(searches * runs), measured=True)
 
 
 def _searches(scenario: Scenario, *, quick: bool) -> float:
@@ -307,12 +307,12 @@ def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
 
 
 @contextmanager
-def _going_on(*, kept: bool) -> Iterator[None]:
+def _going_on(*, is_stored: bool) -> Iterator[None]:
     """Tell the user, when a search is interrupted, that the finished runs are stored."""
     try:
         yield
     except KeyboardInterrupt:
-        if not kept:
+        if not is_stored:
             raise
         raise Interrupted("interrupted; the same command continues from here") from None
 
@@ -347,29 +347,32 @@ OF_CLASSES = frozenset(
 )
 
 
-def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> None:
+def _size_classes(scenario: Scenario, options: dict[str, Any], **how: bool) -> None:
     """Size the buffers of all classes together, and print the answer."""
     from forebay.search.class_sizing import size_classes
     from forebay.search.resumption import cache_directory
 
     context = click.get_current_context()
-    for name in (*asked, "out", "picture", "report_to"):
+    for name in (*options, "out", "picture", "report_to"):
         if name not in OF_CLASSES and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError("cannot be combined with --classes; allowed: one of them", name)
-    each_s = _each_s(scenario, asked["engine"], quick=asked["quick"])
-    with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress:
-        told = (
+    each_s = _each_s(scenario, options["engine"], quick=options["quick"])
+    with (
+        _going_on(is_stored=not how["fresh"]),
+        progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress,
+    ):
+        shown_progress = (
             progress
             if how["as_json"]
-            else _announced(progress, scenario, asked, searches=_searches(scenario, quick=asked["quick"]))
+            else _announced(progress, scenario, options, searches=_searches(scenario, quick=options["quick"]))
         )
         answer = size_classes(
             scenario,
-            progress=told,
+            progress=shown_progress,
             resume=None if how["fresh"] else cache_directory() / "recommend",
-            tell=remark,
+            tell=print_note,
             known=None if progress is None else progress.say,
-            **{name: asked[name] for name in OF_CLASSES},
+            **{name: options[name] for name in OF_CLASSES},
         )
     if how["as_json"]:
         say_json(answer.to_json(indent=2))
@@ -384,22 +387,22 @@ def _size_classes(scenario: Scenario, asked: dict[str, Any], **how: bool) -> Non
 OF_MAPS = frozenset({"goals", "over", "engine", "jobs"})
 
 
-def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: bool) -> None:
+def _map(scenario: Scenario, files: ResultFiles, options: dict[str, Any], **how: bool) -> None:
     """Map the region of two keys in which all goals hold."""
     from forebay.search.resumption import cache_directory
     from forebay.search.surveying import feasible_map
 
     context = click.get_current_context()
-    for name in (*asked, "report_to"):
+    for name in (*options, "report_to"):
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError("cannot be combined with two --over; allowed: one --over, or a map without it", name)
-    with _going_on(kept=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
+    with _going_on(is_stored=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
         found = feasible_map(
             scenario,
             progress=progress,
             resume=None if how["fresh"] else cache_directory() / "recommend",
-            tell=remark,
-            **{name: asked[name] for name in OF_MAPS},
+            tell=print_note,
+            **{name: options[name] for name in OF_MAPS},
         )
 
     def draw() -> Figure:
@@ -408,12 +411,12 @@ def _map(scenario: Scenario, files: ResultFiles, asked: dict[str, Any], **how: b
         return draw_map(found)
 
     written: list[Path] = []
-    with afterwards(lambda: _tell_map(found, written, as_json=how["as_json"])):
+    with afterwards(lambda: _print_map(found, written, as_json=how["as_json"])):
         written += files.write(draw, found.to_json(indent=2))
     _leave(0 if found.feasible else 3 if found.count("unclear") else 1)
 
 
-def _tell_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None:
+def _print_map(found: FeasibleMap, written: list[Path], *, as_json: bool) -> None:
     """Print the map and the written files, or only JSON."""
     if as_json:
         say_json(found.to_json(indent=2))
@@ -448,10 +451,10 @@ def _write_page(answer: Recommendation, path: Path, source: str) -> None:
     page = recommendation_page(answer, source=source, command=shlex.join(["forebay", *sys.argv[1:]]))
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
+        write_atomically(path, page)
 
 
-def _tell(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
+def _print_answer(answer: Recommendation, written: list[Path], *, as_json: bool, verbose: bool) -> None:
     """Print the answer and the written files, or only JSON."""
     if as_json:
         say_json(answer.to_json(indent=2))

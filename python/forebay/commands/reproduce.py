@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from forebay.commands.options import AS_JSON, JOBS, SCHEDULER
-from forebay.commands.streams import remark, say, say_json, say_lines
+from forebay.commands.streams import print_note, say, say_json, say_lines
 from forebay.commands.terminal import show
 from forebay.commands.values import FIGURE, OutputFolder
 from forebay.commands.verb import check_address_space, verb
@@ -59,7 +59,7 @@ def reproduce(what: str, quick: bool, out: Path, jobs: int | None, scheduler: st
             say(view.announcement(estimate(what, quick=quick), cores), err=True)
         with view.progress(quiet=as_json) as progress:
             found = run_gallery(
-                what, out=out, quick=quick, jobs=jobs, scheduler=cluster, progress=progress, tell=remark
+                what, out=out, quick=quick, jobs=jobs, scheduler=cluster, progress=progress, tell=print_note
             )
     if as_json:
         say_json(found.to_json(indent=2))

@@ -10,10 +10,10 @@ import click
 
 from forebay.commands.estimate import Work, announced_soon, one_run
 from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
-from forebay.commands.sources import source, tell_assumed
+from forebay.commands.sources import print_assumptions, source
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
-from forebay.commands.values import ENGINE, MODEL, OutputFolder, Whole
+from forebay.commands.values import ENGINE, MODEL, IntegerValue, OutputFolder
 from forebay.commands.verb import OtherSpelling, check_address_space, verb
 from forebay.errors import InputError
 from forebay.storage.files import check_file
@@ -58,7 +58,7 @@ MANY = 16
 )
 @click.option(
     "--batches",
-    type=Whole(5, 1000),
+    type=IntegerValue(5, 1000),
     help="Run once, and compute intervals of utilization and mean queue from N parts of the run, such as 20.",
 )
 @click.option("--trace", "trace_to", type=OutputFolder(), help="Write the recorded traces into this directory.")
@@ -98,7 +98,7 @@ def run(
         check_address_space()
     given = source(file)
     scenario = given.scenario(overrides)
-    tell_assumed(scenario)
+    print_assumptions(scenario)
     if trace_to is not None:
         from forebay.extras import need
         from forebay.measurement.traces import FILES
@@ -106,16 +106,16 @@ def run(
         need("polars")
         for name in FILES:
             check_file(trace_to / name, "trace_to")
-    wanted = Wanted(engine, model, seed, replications, precision, batches, trace_to is not None, jobs)
-    wanted.check()
+    options = RunOptions(engine, model, seed, replications, precision, batches, trace_to is not None, jobs)
+    options.check()
     if fit:
         scenario = _fitted(scenario, engine, seed=seed, quiet=as_json)
-    each_s = _each_s(scenario, wanted, quiet=as_json)
-    announced = announced_soon(None if as_json else _work(scenario, wanted), jobs)
-    runs = wanted.runs(scenario)
+    each_s = _each_s(scenario, options, quiet=as_json)
+    announced = announced_soon(None if as_json else _work(scenario, options), jobs)
+    runs = options.runs(scenario)
     with announced, progress_bar("running", quiet=as_json, each_s=each_s, expected=runs) as progress:
-        report = _report(scenario, wanted, progress)
-    with afterwards(lambda: _tell(report, scenario, given.name, as_json=as_json, verbose=verbose)):
+        report = _report(scenario, options, progress)
+    with afterwards(lambda: _print_report(report, scenario, given.name, as_json=as_json, verbose=verbose)):
         if trace_to is not None:
             from forebay.measurement.traces import write_traces
 
@@ -123,7 +123,7 @@ def run(
                 say(f"wrote {path}", err=True)
 
 
-def _tell(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbose: bool) -> None:
+def _print_report(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbose: bool) -> None:
     """Print the measured values."""
     if as_json:
         say_json(report.to_json(indent=2))
@@ -134,7 +134,7 @@ def _tell(report: Report, scenario: Scenario, name: str, *, as_json: bool, verbo
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RunOptions:
     """The options of a run."""
 
     engine: str
@@ -175,22 +175,22 @@ class Wanted:
         return scenario.core.replications if self.replications is None else self.replications
 
 
-def _work(scenario: Scenario, wanted: Wanted) -> Work | None:
+def _work(scenario: Scenario, options: RunOptions) -> Work | None:
     """The work of the packet engine; None for other engines, and if the number of runs is unknown."""
-    runs, each = wanted.runs(scenario), one_run(scenario, wanted.engine)
+    runs, each = options.runs(scenario), one_run(scenario, options.engine)
     return None if runs is None or each is None else Work(runs, each)
 
 
-def _each_s(scenario: Scenario, wanted: Wanted, *, quiet: bool) -> float | None:
+def _each_s(scenario: Scenario, options: RunOptions, *, quiet: bool) -> float | None:
     """Duration of each run in seconds, also announced, for an engine in real time; None for other engines."""
-    from forebay.engines import check_alone, forecast, in_real_time, run_s
+    from forebay.engines import check_exclusive, forecast, in_real_time, run_s
 
-    if not in_real_time(wanted.engine):
+    if not in_real_time(options.engine):
         return None
-    check_alone(wanted.engine, jobs=wanted.jobs)
+    check_exclusive(options.engine, jobs=options.jobs)
     each_s = run_s(scenario.core)
     if not quiet:
-        say(forecast(wanted.engine, each_s, wanted.runs(scenario)), err=True)
+        say(forecast(options.engine, each_s, options.runs(scenario)), err=True)
     return each_s
 
 
@@ -215,31 +215,31 @@ def _fitted(scenario: Scenario, engine: str, *, seed: int | None, quiet: bool) -
     return fitted.scenario
 
 
-def _report(scenario: Scenario, wanted: Wanted, progress: Progress | None) -> Report:
+def _report(scenario: Scenario, options: RunOptions, progress: Progress | None) -> Report:
     """Run in batches, to a precision, or a fixed number of replications."""
-    if wanted.batches is not None:
+    if options.batches is not None:
         from forebay.measurement.batches import run_in_batches
 
-        return run_in_batches(scenario, wanted.engine, batches=wanted.batches, seed=wanted.seed)
-    if wanted.precision:
+        return run_in_batches(scenario, options.engine, batches=options.batches, seed=options.seed)
+    if options.precision:
         from forebay.measurement.precision import Precision, run_to_precision
 
-        goals = [Precision.parse(text) for text in wanted.precision]
+        goals = [Precision.parse(text) for text in options.precision]
         return run_to_precision(
             scenario,
             goals,
-            wanted.engine,
-            seed=wanted.seed,
-            jobs=wanted.jobs,
+            options.engine,
+            seed=options.seed,
+            jobs=options.jobs,
             progress=progress,
-            model=wanted.model,
+            model=options.model,
         )
     return scenario.run(
-        wanted.engine,
-        seed=wanted.seed,
-        replications=wanted.replications,
-        jobs=wanted.jobs,
+        options.engine,
+        seed=options.seed,
+        replications=options.replications,
+        jobs=options.jobs,
         progress=progress,
-        traces=wanted.traces,
-        model=wanted.model,
+        traces=options.traces,
+        model=options.model,
     )

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.commands.streams import remark
+from forebay.commands.streams import print_note
 from forebay.errors import InputError
 
 if TYPE_CHECKING:
     from forebay import _core
     from forebay.scenario import Scenario
 
-__all__ = ["Source", "source", "standard_input", "tell_assumed"]
+__all__ = ["Source", "print_assumptions", "source", "standard_input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ def source(path: Path) -> Source:
     InputError
         If nothing can be read, if the content is not text, or if forebay has no scenario of the name.
     """
-    from forebay.inputs.bundled_scenarios import FOLDER, SIGN, shipped
+    from forebay.inputs.bundled_scenarios import FOLDER, SIGN, bundled
     from forebay.scenario import read
 
     if str(path).startswith(SIGN):
-        found = shipped(str(path))
+        found = bundled(str(path))
         return Source(f"{SIGN}{found.name}", found.name, found.text, "toml", FOLDER)
     if str(path) != "-":
         return Source(str(path), path.stem, read(path), "json" if path.suffix == ".json" else "toml", path.parent)
@@ -88,11 +88,11 @@ def standard_input() -> str:
         raise InputError(f"<stdin>: cannot be read: {error.strerror or error}") from None
 
 
-def tell_assumed(scenario: Scenario) -> None:
+def print_assumptions(scenario: Scenario) -> None:
     """Print the assumptions of a scenario on standard error, one per line."""
     if not scenario.assumed:
         return
     from forebay.search.unmeasured import of_assumptions
 
     for each in of_assumptions(scenario.assumed):
-        remark(f"warning: {each}")
+        print_note(f"warning: {each}")

@@ -10,9 +10,9 @@ import unicodedata
 
 import click
 
-from forebay.sanitize import legible, legible_lines
+from forebay.sanitize import sanitize, sanitize_lines
 
-__all__ = ["open_streams", "remark", "say", "say_json", "say_lines"]
+__all__ = ["open_streams", "print_note", "say", "say_json", "say_lines"]
 
 #: Replacements for characters that an encoding lacks.
 _SAID = {
@@ -23,12 +23,12 @@ _SAID = {
 
 def say(line: str, *, err: bool = False) -> None:
     """Print a line on standard output, or on standard error."""
-    click.echo(legible(line), err=err)
+    click.echo(sanitize(line), err=err)
 
 
 def say_lines(text: str) -> None:
     """Print whole lines on standard output; the last one may lack its line end."""
-    click.echo(legible_lines(text.removesuffix("\n")))
+    click.echo(sanitize_lines(text.removesuffix("\n")))
 
 
 def say_json(text: str) -> None:
@@ -36,9 +36,9 @@ def say_json(text: str) -> None:
     click.echo(text.replace("\x7f", "\\u007f"))
 
 
-def remark(text: str) -> None:
+def print_note(text: str) -> None:
     """Print a line on standard error."""
-    click.echo(f"forebay: {legible(text)}", err=True)
+    click.echo(f"forebay: {sanitize(text)}", err=True)
 
 
 def open_streams() -> None:
@@ -57,10 +57,10 @@ def _say(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]
-    return "".join(map(_plain, found)), error.end
+    return "".join(map(_ascii_form, found)), error.end
 
 
-def _plain(character: str) -> str:
+def _ascii_form(character: str) -> str:
     if character in _SAID:
         return _SAID[character]
     bare = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()

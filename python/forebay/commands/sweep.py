@@ -11,8 +11,8 @@ import click
 
 from forebay.commands.estimate import announced
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
-from forebay.commands.sources import source, tell_assumed
-from forebay.commands.streams import remark, say, say_json
+from forebay.commands.sources import print_assumptions, source
+from forebay.commands.streams import print_note, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
 from forebay.commands.values import ENGINE, SCENARIO, SETTING, OutputFile, OutputFolder, Readable
 from forebay.commands.verb import verb
@@ -115,7 +115,7 @@ def sweep(
     assert out is not None
     given = source(file)
     scenario = given.scenario(overrides)
-    tell_assumed(scenario)
+    print_assumptions(scenario)
     with progress_bar("sweeping", quiet=as_json) as progress:
         found = run_grid(
             scenario,
@@ -125,14 +125,14 @@ def sweep(
             replications=replications,
             seed=seed,
             progress=progress if as_json else announced(progress, scenario, {**where, "engine": engine}),
-            tell=remark,
+            tell=print_note,
             **where,
         )
     if not as_json:
         from forebay.views.heading import heading
 
         show(heading(scenario, given.name))
-    _tell(found, out, as_json=as_json)
+    _print_summary(found, out, as_json=as_json)
     if found.failed:
         sys.exit(1)
     if bundle_to is not None:
@@ -140,7 +140,7 @@ def sweep(
         say(f"wrote {bundle_to}", err=as_json)
 
 
-def _tell(found: Sweep, out: Path, *, as_json: bool) -> None:
+def _print_summary(found: Sweep, out: Path, *, as_json: bool) -> None:
     """Print how many runs were made and which ones failed."""
     if as_json:
         summary: dict[str, Any] = {
@@ -177,15 +177,15 @@ def _replay(path: Path, *, as_json: bool, **where: Any) -> None:
     with progress_bar("replaying", quiet=as_json) as progress:
         found = replay(path, progress=progress, **where)
     if as_json:
-        told = {"compared": found.compared, "differences": found.differences, "notes": found.notes}
-        say_json(json.dumps(told, indent=2))
+        values = {"compared": found.compared, "differences": found.differences, "notes": found.notes}
+        say_json(json.dumps(values, indent=2))
     else:
-        _tell_differences(found)
+        _print_differences(found)
     if found.differences:
         sys.exit(1)
 
 
-def _tell_differences(found: Replay) -> None:
+def _print_differences(found: Replay) -> None:
     for note in found.notes:
         say(f"note: {note}")
     for line in found.differences[:20]:

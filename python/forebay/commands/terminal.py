@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from forebay.commands.streams import say
 from forebay.errors import InputError
-from forebay.sanitize import legible, legible_lines
+from forebay.sanitize import sanitize, sanitize_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +40,7 @@ def show(view: RenderableType, *, err: bool = False) -> None:
 
     console = Piped(width=width(err=err), stderr=err)
     # The colors are already segments here, so control characters in the remaining text are content.
-    shown = (part if part.control else Segment(legible_lines(part.text), part.style) for part in console.render(view))
+    shown = (part if part.control else Segment(sanitize_lines(part.text), part.style) for part in console.render(view))
     console.print(Segments(shown), highlight=False, crop=False, end="")
 
 
@@ -48,8 +48,8 @@ def width(*, err: bool = False) -> int:
     """Width of the output in columns: the terminal's; without a terminal COLUMNS, or 100."""
     if (sys.stderr if err else sys.stdout).isatty():
         return max(NARROWEST, shutil.get_terminal_size().columns)
-    told = os.environ.get("COLUMNS", "")
-    return max(NARROWEST, int(told)) if told.isdecimal() else 100
+    columns = os.environ.get("COLUMNS", "")
+    return max(NARROWEST, int(columns)) if columns.isdecimal() else 100
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def live_line() -> Iterator[Callable[[str], object]]:
     from rich.text import Text
 
     with Live(console=Console(stderr=True), auto_refresh=False) as live:
-        yield lambda text: live.update(Text(legible(text), no_wrap=True, overflow="ellipsis"), refresh=True)
+        yield lambda text: live.update(Text(sanitize(text), no_wrap=True, overflow="ellipsis"), refresh=True)
 
 
 @contextmanager
@@ -191,7 +191,7 @@ def _clock_bar(what: str, each_s: float) -> Iterator[ClockBar]:
             passed = clock_time(int(pace.elapsed_s))
             if not pace.known_s:
                 return Text(passed)
-            return Text(f"{passed} of {clock_time(pace.known_s)}, left: {clock_time(math.ceil(pace.left_s))}")
+            return Text(f"{passed} of {clock_time(pace.known_s)}, left: {clock_time(math.ceil(pace.remaining_s))}")
 
     columns = (TextColumn("{task.description}"), Passed(), MofNCompleteColumn(), Known())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

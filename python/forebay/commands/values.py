@@ -29,6 +29,7 @@ __all__ = [
     "SCENARIO",
     "SETTING",
     "SHIPPED",
+    "IntegerValue",
     "Names",
     "OutputFile",
     "OutputFolder",
@@ -37,7 +38,6 @@ __all__ = [
     "Share",
     "Size",
     "Time",
-    "Whole",
     "amount",
 ]
 
@@ -54,7 +54,7 @@ class Value(ParamType):
         raise InputError(f"found {found}; allowed: {allowed}", None if parameter is None else parameter.name)
 
 
-class Whole(Value):
+class IntegerValue(Value):
     """A whole number within closed bounds."""
 
     name = "n"
@@ -160,8 +160,8 @@ class ScenarioFile(Readable):
         from forebay.inputs.bundled_scenarios import SIGN
 
         path = super().convert(value, param, ctx)
-        meant = isinstance(value, str) and not value.startswith(SIGN)
-        return Path.cwd() / path if meant and str(path).startswith(SIGN) else path
+        suggestion = isinstance(value, str) and not value.startswith(SIGN)
+        return Path.cwd() / path if suggestion and str(path).startswith(SIGN) else path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Let the shell complete files, and names of scenarios after @."""
@@ -169,7 +169,7 @@ class ScenarioFile(Readable):
 
         if not incomplete.startswith(SIGN):
             return super().shell_complete(ctx, param, incomplete)
-        return [CompletionItem(name) for name in (SIGN + each for each in _shipped()) if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in (SIGN + each for each in _bundled()) if name.startswith(incomplete)]
 
 
 class OutputFolder(Value):
@@ -293,10 +293,10 @@ def _explained() -> list[str]:
     return sorted({name for entries in names().values() for name in entries})
 
 
-def _shipped() -> list[str]:
-    from forebay.inputs.bundled_scenarios import shipped_names
+def _bundled() -> list[str]:
+    from forebay.inputs.bundled_scenarios import bundled_names
 
-    return shipped_names()
+    return bundled_names()
 
 
 def _figures() -> list[str]:
@@ -307,7 +307,7 @@ def _figures() -> list[str]:
 
 
 SCENARIO = ScenarioFile("a scenario file, @NAME, or - for standard input")
-SHIPPED = Names("name", _shipped)
+SHIPPED = Names("name", _bundled)
 ENGINE = Names("engine", _engines)
 MODEL = Names("model", _models)
 GOAL = Names("goal", _metrics)

@@ -26,13 +26,13 @@ def lines() -> Iterator[str]:
     yield f"forebay {_core.__version__}"
     yield f"engines {build.fingerprint()}"
     yield f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
-    yield ", ".join(map(_told, REQUIRED))
+    yield ", ".join(map(_package_version, REQUIRED))
     for extra in EXTRAS:
-        yield f"{extra.name}: {', '.join(map(_told, extra.packages))}"
+        yield f"{extra.name}: {', '.join(map(_package_version, extra.packages))}"
     yield f"laboratory: {'built' if is_built() else 'not built'}"
 
 
-def _told(package: str) -> str:
+def _package_version(package: str) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -41,8 +41,8 @@ def _told(package: str) -> str:
         return f"no {package}"
 
 
-def _tell(context: click.Context, _option: click.Parameter, *, asked: bool) -> None:
-    if asked and not context.resilient_parsing:
+def _print_version(context: click.Context, _option: click.Parameter, *, requested: bool) -> None:
+    if requested and not context.resilient_parsing:
         for line in lines():
             say(line)
         context.exit()
@@ -53,6 +53,6 @@ VERSION = click.option(
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda context, option, asked: _tell(context, option, asked=asked),
+    callback=lambda context, option, asked: _print_version(context, option, requested=asked),
     help="Show the versions for a bug report, and exit.",
 )

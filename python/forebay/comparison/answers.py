@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from forebay.extras import need
 from forebay.results.notebook_repr import Told
 from forebay.results.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.rules import Assumption
 
 if TYPE_CHECKING:
@@ -67,16 +67,16 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
         notes = {} if self.notes is None else {"notes": list(self.notes)}
-        late = {} if self.lateness is None else {"lateness": plain(self.lateness)}
-        twin = {} if self.twin is None else {"twin": plain(self.twin)}
+        late = {} if self.lateness is None else {"lateness": to_jsonable(self.lateness)}
+        twin = {} if self.twin is None else {"twin": to_jsonable(self.twin)}
         return {
             "name": self.name,
             "kind": self.kind,
             "applies": self.applies,
             "why": self.why,
-            "assumptions": plain(self.assumptions),
+            "assumptions": to_jsonable(self.assumptions),
             **notes,
-            "metrics": plain(self.metrics),
+            "metrics": to_jsonable(self.metrics),
             **late,
             **twin,
         }
@@ -220,7 +220,7 @@ class Comparison(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as plain dictionaries and lists, as in the JSON."""
-        told: dict[str, Any] = plain(
+        data: dict[str, Any] = to_jsonable(
             {
                 "scenario_sha256": self.scenario.core.sha256,
                 "buffer": self.buffer,
@@ -231,7 +231,7 @@ class Comparison(Told):
                 "curve": self.points,
             }
         )
-        return told
+        return data
 
     def __repr__(self) -> str:
         of = f" of {self.scenario.title!r}" if self.scenario.title else ""

@@ -14,7 +14,7 @@ from forebay.comparison.answers import Answer, Comparison, Disagreement, RangePo
 from forebay.comparison.assumptions import fluid_assumptions
 from forebay.engines import in_real_time, simulates_hosts
 from forebay.errors import ForebayError, InputError, UnsupportedError, UntrustedError
-from forebay.inputs.validation import MOST_REPLICATIONS, whole
+from forebay.inputs.validation import MOST_REPLICATIONS, integer
 from forebay.measurement.synchronization import fit_synchronization
 from forebay.measurement.twin import Twin, in_phase, twin_of, varied
 from forebay.results.report import BufferSize, Estimate, Report
@@ -89,15 +89,15 @@ def compare(
     own = Scenario(scenario.core)
     others = [Scenario(scenario.core.with_packets(packets)) for packets in buffers(scenario, points)]
     runs = runs_in_real_time(scenario, engines, replications, points)
-    told = _Steps(progress, runs or 3 * (1 + len(others)))
-    asked = _Asked(tuple(engines), count, jobs, told, with_twins=True)
+    steps_done = _Steps(progress, runs or 3 * (1 + len(others)))
+    request = _Request(tuple(engines), count, jobs, steps_done, with_twins=True)
     over_range = (
-        dataclasses.replace(asked, with_twins=False)
+        dataclasses.replace(request, with_twins=False)
         if points is not None
-        else _Asked((), count, jobs, _Steps(None, 0) if engines else told)
+        else _Request((), count, jobs, _Steps(None, 0) if engines else steps_done)
     )
-    answers, reports = asked.engines(own)
-    answers = [*_held_against_packets(scenario, answers, reports), *_models(own)]
+    answers, reports = request.engines(own)
+    answers = [*_compared_with_packets(scenario, answers, reports), *_models(own)]
     curve = [_point(own, answers)]
     for other in others:
         at, _ = over_range.engines(other)
@@ -126,7 +126,7 @@ def runs_in_real_time(
 def replications_of(scenario: Scenario, replications: int | None) -> int:
     """The number of replications of every engine."""
     count = max(4, scenario.core.replications) if replications is None else replications
-    return whole(count, (1, MOST_REPLICATIONS), "replications")
+    return integer(count, (1, MOST_REPLICATIONS), "replications")
 
 
 def check_engines(engines: Collection[str]) -> None:
@@ -141,7 +141,7 @@ def check_engines(engines: Collection[str]) -> None:
 
 def buffers(scenario: Scenario, points: int | None) -> list[int]:
     """Buffers of the range in packets, without the scenario's own."""
-    points = whole(POINTS if points is None else points, (0, 1000), "points")
+    points = integer(POINTS if points is None else points, (0, 1000), "points")
     core = scenario.core
     own = scenario.buffer.packets
     unit, (low, high) = (core.bdp_packets, RANGE_BDP) if core.bdp_packets else (max(own, 10.0), RANGE_OWN)
@@ -171,21 +171,21 @@ def _unseen() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """The request to the engines at every buffer."""
 
     in_real_time: tuple[str, ...]
     count: int
     jobs: int | None
-    told: _Steps
+    progress: _Steps
     with_twins: bool = False
 
     def engines(self, scenario: Scenario) -> tuple[list[Answer], dict[str, Report]]:
         """The answer of every engine, and the reports of those that can run the scenario."""
         reports: dict[str, Report] = {}
         # They run first, so that a machine that cannot run them reports that at once.
-        apart = [self._run(name, scenario, name, reports, self.told.step) for name in self.in_real_time]
-        step = _unseen if self.in_real_time else self.told.step
+        apart = [self._run(name, scenario, name, reports, self.progress.step) for name in self.in_real_time]
+        step = _unseen if self.in_real_time else self.progress.step
         answers: list[Answer] = []
         for engine in _core.engines():
             if engine.models or engine.real_time:
@@ -233,7 +233,7 @@ class _Asked:
         return twin_of(scenario.core, scenario.buffer, runs, run_jobs(work, self.jobs), scenario.goals)
 
 
-def _held_against_packets(
+def _compared_with_packets(
     scenario: Scenario, answers: Iterable[Answer], reports: dict[str, Report]
 ) -> Iterable[Answer]:
     """The same answers; the fluid's with its assumptions as the packet engine measured them."""
@@ -299,7 +299,7 @@ def _disagreements(answers: Sequence[Answer]) -> Iterable[Disagreement]:
 
 def _reason(answer: Answer) -> str:
     """The reason why an answer may be off, in one line: its assumptions in doubt, else its own notes."""
-    said = [str(each) for each in answer.doubtful] or list(answer.notes or [answer.why])
+    reasons = [str(each) for each in answer.doubtful] or list(answer.notes or [answer.why])
     if answer.lateness is not None:
-        said.insert(0, "measured in real time on this machine")
-    return "; ".join(text for text in said if text) or "its assumptions hold"
+        reasons.insert(0, "measured in real time on this machine")
+    return "; ".join(text for text in reasons if text) or "its assumptions hold"

@@ -16,7 +16,7 @@ from typing import Literal
 from forebay import _core
 from forebay.errors import InputError, naming
 
-__all__ = ["ACCESSES", "PTM", "SHARE", "SOURCE", "VLAN", "Access", "Framing", "access", "asked_access", "framing"]
+__all__ = ["ACCESSES", "PTM", "SHARE", "SOURCE", "VLAN", "Access", "Framing", "access", "framing", "requested_access"]
 
 Cells = Literal["none", "atm", "ptm"]
 
@@ -120,12 +120,12 @@ def access(text: str, *, download: int | None = None, upload: int | None = None)
     if download is not None and upload is not None:
         allowed = "the rate of the direction that the scenario does not have; the scenario has the other one"
         raise InputError(f"found download and upload; allowed: {allowed}", "upload")
-    told = ACCESSES[name]
-    told = dataclasses.replace(told, overhead=told.overhead + VLAN * len(tags))
-    return Access(text, told, download or upload, "upload" if upload is None else "download")
+    line = ACCESSES[name]
+    line = dataclasses.replace(line, overhead=line.overhead + VLAN * len(tags))
+    return Access(text, line, download or upload, "upload" if upload is None else "download")
 
 
-def asked_access(name: str | None, download: str | None, upload: str | None) -> Access | None:
+def requested_access(name: str | None, download: str | None, upload: str | None) -> Access | None:
     """The access line of an option or a call; raises `InputError` if a rate is given without a line."""
     given = {"download": download, "upload": upload}
     rates = {way: None if text is None else _rate(way, text) for way, text in given.items()}
@@ -168,9 +168,9 @@ def framing(words: list[str]) -> Framing | None:
         elif name == "mpu":
             least = int(value)
         elif name in ACCESSES:
-            told = ACCESSES[name]
-            overhead, cells = overhead + told.overhead, told.cells if name != "ethernet" else cells
-            least = told.least or least
+            line = ACCESSES[name]
+            overhead, cells = overhead + line.overhead, line.cells if name != "ethernet" else cells
+            least = line.least or least
         else:
             continue
         found = True

@@ -94,7 +94,7 @@ def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
     port = Port.of(scenario)
     found = tuple(platform(name) for name in dict.fromkeys(names))
     for system in found:
-        _held(system, port)
+        _check_expressible(system, port)
     return found
 
 
@@ -134,8 +134,8 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
     if port.shaper is not None and not system.shapes:
         return unconfigured(system, f"no configuration, because {system.name} does not support the simulated `shaper`")
     try:
-        asked, of_access = _behind(system, port, access)
-        fitted = fit(system, asked)
+        requested, of_access = _with_access_shaper(system, port, access)
+        fitted = fit(system, requested)
         lines = tuple(system.write(fitted.port))
     except ForebayError as error:
         return unconfigured(system, str(error))
@@ -146,15 +146,15 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
         *_policed(port),
         *of_access,
     )
-    source = system.source if asked.wire is None else f"{system.source}; {SOURCE}"
+    source = system.source if requested.wire is None else f"{system.source}; {SOURCE}"
     return Configuration(system.name, lines, source, system.quirks, (*differing, *fitted.notes), system.title)
 
 
-def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, tuple[str, ...]]:
+def _with_access_shaper(system: Platform, port: Port, access: Access | None) -> tuple[Port, tuple[str, ...]]:
     """The port as a shaper in front of an access line, and the facts to know about it."""
     if not system.accesses:
-        told = f"access: {system.name} does not support access lines, so --access has no effect"
-        return port, () if access is None else (told,)
+        text = f"access: {system.name} does not support access lines, so --access has no effect"
+        return port, () if access is None else (text,)
     if access is None:
         counts = f"{port.framing} bytes of framing per packet" if port.framing else "only IP packets"
         return port, (
@@ -177,8 +177,8 @@ def _behind(system: Platform, port: Port, access: Access | None) -> tuple[Port, 
         other = None
     else:
         other = max(1000, math.floor(other * share / 1000) * 1000)
-        told = f"{back}: shaped to {rate_text(other)} by the same {port.kind} with its default limit"
-        notes.append(f"{told}; this direction was not simulated")
+        text = f"{back}: shaped to {rate_text(other)} by the same {port.kind} with its default limit"
+        notes.append(f"{text}; this direction was not simulated")
     rate = max(1000, math.floor(port.bits_per_second * share))
     shaped = dataclasses.replace(port, rate=rate, layer="l3", wire=framing, direction=access.direction, other=other)
     return shaped, tuple(notes)
@@ -198,7 +198,7 @@ def fit(system: Platform, port: Port) -> Fitted:
 
     A platform can read more than it can write, such as the tiers of simple.qos; these are an `UnsupportedError`.
     """
-    _held(system, port)
+    _check_expressible(system, port)
     fitted = system.fit(port)
     if isinstance(port.queue, Queue) or all(entry.packet is None for entry in port.queue.classes):
         return fitted
@@ -224,7 +224,7 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
     return Translation(system, port, reading.how, reading.skipped, reading.unknown, reading.unsimulated)
 
 
-def _held(system: Platform, port: Port) -> None:
+def _check_expressible(system: Platform, port: Port) -> None:
     if port.kind not in system.disciplines:
         raise refusal(system, port.kind)
     for _, queue in port.queues():
@@ -232,20 +232,20 @@ def _held(system: Platform, port: Port) -> None:
             raise refusal(system, queue.discipline.kind)
 
 
-def _differences(asked: Port, told: Port, reasons: Mapping[str, str]) -> Iterator[str]:
-    if isinstance(asked.queue, Queue) and isinstance(told.queue, Classes):
-        asked = dataclasses.replace(asked, queue=told.queue)  # reported in a note
-    for name, simulated, configured in differences(asked, told):
+def _differences(requested: Port, fitted: Port, reasons: Mapping[str, str]) -> Iterator[str]:
+    if isinstance(requested.queue, Queue) and isinstance(fitted.queue, Classes):
+        requested = dataclasses.replace(requested, queue=fitted.queue)  # reported in a note
+    for name, simulated, configured in differences(requested, fitted):
         reason = reasons.get(name, "")
         yield f"{name}: simulated {simulated}, configured {configured}" + (f" ({reason})" if reason else "")
 
 
-def _sizes(asked: Port, told: Port) -> Iterator[str]:
+def _sizes(requested: Port, fitted: Port) -> Iterator[str]:
     """Notes on the packet size of classes whose limit changes between packets and bytes."""
-    if isinstance(asked.queue, Queue):
+    if isinstance(requested.queue, Queue):
         return
-    units = {name: queue.limit.unit for name, queue in told.queues()}
-    for entry in asked.queue.classes:
+    units = {name: queue.limit.unit for name, queue in fitted.queues()}
+    for entry in requested.queue.classes:
         if entry.packet is not None and units[entry.name] != entry.queue.limit.unit:
             yield f"{entry.name}: its packets have {entry.packet:,} bytes"
 
@@ -296,9 +296,9 @@ def _marking(port: Port) -> Iterator[str]:
     names = _names(port.queue) if isinstance(port.queue, Classes) else [""]
     marking: dict[tuple[str, bool], list[str]] = {}
     for name, (_, queue) in zip(names, port.queues(), strict=True):
-        told = queue.discipline
-        if told.kind in MARKING:
-            marking.setdefault((told.kind, told.ecn), []).append(name)
+        discipline = queue.discipline
+        if discipline.kind in MARKING:
+            marking.setdefault((discipline.kind, discipline.ecn), []).append(name)
     for (kind, marks), members in marking.items():
         where = f" in {', '.join(members)}" if members != [""] else ""
         if marks:
@@ -330,8 +330,11 @@ def _weights(found: Classes) -> list[int]:
 
 def _table(queue: Queue | Classes) -> str:
     if isinstance(queue, Queue):
-        told = queue.discipline
-        pairs = [("kind", f'"{told.kind}"'), *((name, _value(value)) for name, value in told.parameters.items())]
+        discipline = queue.discipline
+        pairs = [
+            ("kind", f'"{discipline.kind}"'),
+            *((name, _value(value)) for name, value in discipline.parameters.items()),
+        ]
         return "{ " + ", ".join(f"{name} = {value}" for name, value in pairs) + " }"
     classes = ", ".join(
         # The last class carries all traffic that no other class does.
@@ -343,11 +346,11 @@ def _table(queue: Queue | Classes) -> str:
 
 def _names(found: Classes) -> list[str]:
     """Unique names of the classes in characters that flow groups allow: "1:10" becomes "1-10"."""
-    told: list[str] = []
+    messages: list[str] = []
     for number, entry in enumerate(found.classes, 1):
         bare = re.sub(r"[^A-Za-z0-9_-]", "-", entry.name) or "class"
-        told.append(bare if bare not in told else f"{bare}-{number}")
-    return told
+        messages.append(bare if bare not in messages else f"{bare}-{number}")
+    return messages
 
 
 def _class(entry: TrafficClass, name: str, weight: int, *, named: bool) -> str:

@@ -12,7 +12,7 @@ from forebay import _core
 from forebay._core import parse_quantity, split_quantity
 from forebay.configuration.jitter import time_text
 from forebay.errors import InputError, naming
-from forebay.inputs.goals import check_bounds, named, split_goal
+from forebay.inputs.goals import check_bounds, metric_of_goal, split_goal
 from forebay.scenario import Scenario
 from forebay.text.formatting import duration, exactly
 
@@ -455,7 +455,7 @@ def _goal(wishes: Wishes, rate: float, rtt: float) -> list[str]:
     bounds: dict[str, list[str]] = {}
     for goal in goals:
         _, sense, threshold = split_goal(goal)
-        bounds.setdefault(named(goal), []).append(f'"{sense} {threshold}"')
+        bounds.setdefault(metric_of_goal(goal), []).append(f'"{sense} {threshold}"')
     for name, texts in bounds.items():
         several = f"[{', '.join(texts)}]"
         lines.append(f'"{name}" = {several if len(texts) > 1 else texts[0]}{comments.get(name, "")}')

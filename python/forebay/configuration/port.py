@@ -68,7 +68,7 @@ class Limit:
 
     def counted_in(self, unit: Unit, packet: int) -> Limit:
         """The same limit in packets or bytes."""
-        return _whole(self.in_bytes(packet) if unit == "bytes" else self.in_packets(packet), unit)
+        return _as_integer(self.in_bytes(packet) if unit == "bytes" else self.in_packets(packet), unit)
 
     def __str__(self) -> str:
         if not self.known:
@@ -178,8 +178,10 @@ class TrafficClass:
         if self.packet is None or self.queue.limit.unit == unit:
             return dataclasses.replace(self, packet=None)
         levels = {name: level for name, level in self.queue.discipline.parameters.items() if name in THRESHOLDS}
-        told = {name: level.counted_in(unit, self.packet) for name, level in levels.items() if isinstance(level, Limit)}
-        queue = Queue(self.queue.limit.counted_in(unit, self.packet), self.queue.discipline.having(**told))
+        values = {
+            name: level.counted_in(unit, self.packet) for name, level in levels.items() if isinstance(level, Limit)
+        }
+        queue = Queue(self.queue.limit.counted_in(unit, self.packet), self.queue.discipline.having(**values))
         return dataclasses.replace(self, queue=queue, packet=None)
 
 
@@ -351,15 +353,15 @@ def _shortest(delay: Any) -> str:
 def _shaper(link: Mapping[str, Any], flows: Iterable[Mapping[str, Any]]) -> Shaper:
     """The shaper of a link at one rate that these flows cross."""
     table = link["shaper"]
-    told = Shaper(table.get("kind", "tbf"), bits(table["rate"]), _bytes(table["burst"]), bits(link["rate"]))
+    shaper = Shaper(table.get("kind", "tbf"), bits(table["rate"]), _bytes(table["burst"]), bits(link["rate"]))
     if "peak" not in table:
-        return told
+        return shaper
     if "peak_burst" in table:
-        return dataclasses.replace(told, peak=bits(table["peak"]), peak_burst=_bytes(table["peak_burst"]))
+        return dataclasses.replace(shaper, peak=bits(table["peak"]), peak_burst=_bytes(table["peak_burst"]))
     packets = [group["packet"] for group in flows]
     known = all(isinstance(packet, str) for packet in packets)
     largest = max(map(_bytes, packets), default=0) + FRAMING[link["rate_layer"]] if known else None
-    return dataclasses.replace(told, peak=bits(table["peak"]), peak_burst=largest)
+    return dataclasses.replace(shaper, peak=bits(table["peak"]), peak_burst=largest)
 
 
 def _bytes(text: str) -> int:
@@ -429,14 +431,14 @@ class _Setting:
     def _level(self, value: Any, limit: Limit) -> Limit:
         """A threshold in the limit's unit."""
         if isinstance(value, int | float):
-            return _whole(value * limit.amount, limit.unit)
+            return _as_integer(value * limit.amount, limit.unit)
         amount, dimension = exact(value)
         if dimension == "share":
-            return _whole(amount * Fraction(limit.amount), limit.unit)
+            return _as_integer(amount * Fraction(limit.amount), limit.unit)
         if dimension == "packets":
-            return _whole(amount * (1 if limit.unit == "packets" else self.packet), limit.unit)
+            return _as_integer(amount * (1 if limit.unit == "packets" else self.packet), limit.unit)
         size = amount * self.rate / 8 if dimension == "time" else amount
-        return _whole(size / self.packet if limit.unit == "packets" else size, limit.unit)
+        return _as_integer(size / self.packet if limit.unit == "packets" else size, limit.unit)
 
     def _automatic(self, kind: str, given: Mapping[str, Value], limit: Limit) -> dict[str, Value]:
         """Parameters that the scenario leaves to the discipline (crates/discipline/src/red.rs, drr.rs, sfq.rs)."""
@@ -448,7 +450,7 @@ class _Setting:
         per_second = float(self.rate / 8 / self.packet)
         least = given.get("min", max(self._level("5p", limit), self._level("2500us", limit), key=lambda x: x.amount))
         assert isinstance(least, Limit), "a threshold"
-        most = given.get("max", _whole(3 * least.amount, limit.unit))
+        most = given.get("max", _as_integer(3 * least.amount, limit.unit))
         assert isinstance(most, Limit), "a threshold"
         found["min"], found["max"] = least, max(least, most, key=lambda level: level.amount)
         if "weight" not in given:
@@ -459,53 +461,53 @@ class _Setting:
         return found
 
 
-def _whole(amount: Fraction | float, unit: Unit) -> Limit:
+def _as_integer(amount: Fraction | float, unit: Unit) -> Limit:
     """A level; it is an integer if it differs from one only by floating-point rounding."""
     found = float(amount)
     nearest = round(found)
     return Limit(nearest if abs(found - nearest) <= 1e-9 * max(1, nearest) else found, unit)
 
 
-def differences(asked: Port, told: Port) -> Iterator[tuple[str, str, str]]:
+def differences(requested: Port, fitted: Port) -> Iterator[tuple[str, str, str]]:
     """The differences between two ports: the name of each setting and both figures.
 
     Names of classes and of groups are not compared. Figures that agree in seven digits count as equal.
     """
-    if asked.rate != told.rate:
-        yield "rate", _rate(asked.rate), _rate(told.rate)
-    if asked.layer != told.layer:
-        yield "rate_layer", asked.layer, told.layer
-    if asked.wire != told.wire:
-        framed = [str(each.wire or f"{each.framing} bytes of framing a packet") for each in (asked, told)]
+    if requested.rate != fitted.rate:
+        yield "rate", _rate(requested.rate), _rate(fitted.rate)
+    if requested.layer != fitted.layer:
+        yield "rate_layer", requested.layer, fitted.layer
+    if requested.wire != fitted.wire:
+        framed = [str(each.wire or f"{each.framing} bytes of framing a packet") for each in (requested, fitted)]
         yield "framing", framed[0], framed[1]
-    if asked.memory != told.memory:
-        yield "memory", str(asked.memory or "none"), str(told.memory or "none")
-    yield from _shaper_differences(asked.shaper, told.shaper)
-    if isinstance(asked.queue, Classes) and isinstance(told.queue, Classes):
-        if asked.queue.schedule != told.queue.schedule:
-            yield "schedule", asked.queue.schedule, told.queue.schedule
-        ordered = [_ordered(queue) for queue in (asked.queue, told.queue)]
+    if requested.memory != fitted.memory:
+        yield "memory", str(requested.memory or "none"), str(fitted.memory or "none")
+    yield from _shaper_differences(requested.shaper, fitted.shaper)
+    if isinstance(requested.queue, Classes) and isinstance(fitted.queue, Classes):
+        if requested.queue.schedule != fitted.queue.schedule:
+            yield "schedule", requested.queue.schedule, fitted.queue.schedule
+        ordered = [_ordered(queue) for queue in (requested.queue, fitted.queue)]
         shares = [_shares(queue) for queue in ordered]
         for at, (one, other) in enumerate(zip(ordered[0].classes, ordered[1].classes, strict=True)):
             simulated, configured = (f"{100 * float(share[at]):.6g} %" for share in shares)
             if simulated != configured:
                 yield f"{one.name}.share", simulated, configured
             yield from ((f"{one.name}.{name}", a, b) for name, a, b in _queue_differences(one.queue, other.queue))
-    elif isinstance(asked.queue, Queue) and isinstance(told.queue, Queue):
-        yield from _queue_differences(asked.queue, told.queue)
+    elif isinstance(requested.queue, Queue) and isinstance(fitted.queue, Queue):
+        yield from _queue_differences(requested.queue, fitted.queue)
     else:
-        yield "queue", asked.kind, told.kind
+        yield "queue", requested.kind, fitted.kind
 
 
-def _shaper_differences(asked: Shaper | None, told: Shaper | None) -> Iterator[tuple[str, str, str]]:
-    if asked is None or told is None:
+def _shaper_differences(requested: Shaper | None, fitted: Shaper | None) -> Iterator[tuple[str, str, str]]:
+    if requested is None or fitted is None:
         return
     for name in ("rate", "peak"):
-        one, other = getattr(asked, name), getattr(told, name)
+        one, other = getattr(requested, name), getattr(fitted, name)
         if one != other:
             yield f"shaper.{name}", _rate(one), _rate(other)
     for name in ("burst", "peak_burst"):
-        one, other = getattr(asked, name), getattr(told, name)
+        one, other = getattr(requested, name), getattr(fitted, name)
         if one != other:
             yield f"shaper.{name}", _size(one), _size(other)
 
@@ -525,10 +527,10 @@ def _shares(queue: Classes) -> list[Fraction]:
     return [Fraction(0) if alone else weight / sum(weights) for weight in weights]
 
 
-def _queue_differences(asked: Queue, told: Queue) -> Iterator[tuple[str, str, str]]:
-    if asked.limit != told.limit:
-        yield "buffer", str(asked.limit), str(told.limit)
-    one, other = asked.discipline, told.discipline
+def _queue_differences(requested: Queue, fitted: Queue) -> Iterator[tuple[str, str, str]]:
+    if requested.limit != fitted.limit:
+        yield "buffer", str(requested.limit), str(fitted.limit)
+    one, other = requested.discipline, fitted.discipline
     if one.kind != other.kind:
         yield "queue", one.kind, other.kind
         return
@@ -567,8 +569,8 @@ def _rate(rate: int | None) -> str:
 
 def as_json(port: Port) -> dict[str, Any]:
     """The port as plain dictionaries."""
-    told: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(port), default=float))
-    for queue in [told["queue"], *(entry["queue"] for entry in told["queue"].get("classes", ()))]:
+    data: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(port), default=float))
+    for queue in [data["queue"], *(entry["queue"] for entry in data["queue"].get("classes", ()))]:
         if "limit" in queue and queue["limit"]["amount"] < 0:
             queue["limit"] = None
-    return told
+    return data

@@ -23,13 +23,13 @@ __all__ = [
     "check_text",
     "closest",
     "foreign",
+    "integer",
     "json_text",
     "on_line",
     "signed",
     "skipped_line",
     "statements",
     "suffixed",
-    "whole",
 ]
 
 T = TypeVar("T")
@@ -46,24 +46,24 @@ class Mistake(Exception):  # noqa: N818 - as a reader of the text would call it
     The reader of a whole text adds the line and raises the error for the user.
     """
 
-    def __init__(self, found: str, allowed: str, meant: str = "") -> None:
+    def __init__(self, found: str, allowed: str, suggestion: str = "") -> None:
         super().__init__(found)
-        self.found, self.allowed, self.meant = found, allowed, meant
+        self.found, self.allowed, self.suggestion = found, allowed, suggestion
 
     @classmethod
-    def word(cls, text: str, allowed: str, meant: str = "") -> Mistake:
+    def word(cls, text: str, allowed: str, suggestion: str = "") -> Mistake:
         """An error for a word that is not allowed, or for a missing word."""
-        return cls(f"`{text}`" if text else "nothing", allowed, meant)
+        return cls(f"`{text}`" if text else "nothing", allowed, suggestion)
 
-    def said_of(self, name: str) -> Mistake:
+    def with_name(self, name: str) -> Mistake:
         """The same error with the name of the setting."""
-        return Mistake(f"{self.found} as {name}", self.allowed, self.meant)
+        return Mistake(f"{self.found} as {name}", self.allowed, self.suggestion)
 
     def error(self, line: int | None = None) -> InputError:
         """The error for the user; it names the line if the text has several lines."""
         where = "" if line is None else f"line {line}: "
-        meant = f"; did you mean `{self.meant}`?" if self.meant else ""
-        return InputError(f"translate: {where}found {self.found}; allowed: {self.allowed}{meant}")
+        hint = f"; did you mean `{self.suggestion}`?" if self.suggestion else ""
+        return InputError(f"translate: {where}found {self.found}; allowed: {self.allowed}{hint}")
 
 
 @contextmanager
@@ -242,13 +242,13 @@ def skipped_line(words: Sequence[Word]) -> str:
     return f"line {words[0].line}: {text}{' ...' if len(words) > 6 else ''}"
 
 
-def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:
+def integer(text: str, what: str = "a whole number", *, least: int = 0, most: int | None = None) -> int:
     """Read a whole number that consists of digits only: "1,000" and "1.5" are errors."""
     limits = f"{what} of {least} to {most}" if most is not None else what
     if not re.fullmatch(r"[0-9]+", text):
         bare = text.replace(",", "").replace("_", "").replace("'", "")
-        meant = bare if re.fullmatch(r"[0-9]+", bare) else ""
-        raise Mistake.word(text, f"{what}, digits only", meant)
+        suggestion = bare if re.fullmatch(r"[0-9]+", bare) else ""
+        raise Mistake.word(text, f"{what}, digits only", suggestion)
     digits = text.lstrip("0") or "0"
     if len(digits) > MOST_DIGITS:
         raise Mistake(f"`{text}`", limits if most is not None else f"{what} of at most {MOST_DIGITS} digits")
@@ -261,7 +261,7 @@ def whole(text: str, what: str = "a whole number", *, least: int = 0, most: int 
 def signed(text: str, what: str = "a whole number", *, most: int | None = None) -> int:
     """Read a whole number that may be negative; `most` is its largest absolute value."""
     sign = -1 if text.startswith("-") else 1
-    return sign * whole(text.removeprefix("-"), what, most=most)
+    return sign * integer(text.removeprefix("-"), what, most=most)
 
 
 def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction | None) -> Fraction:
@@ -281,8 +281,8 @@ def suffixed(text: str, units: Mapping[str, Fraction], what: str, bare: Fraction
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([A-Za-z%]*)", text)
     if match is None:
         plain = text.replace(",", "")
-        meant = plain if plain != text and re.fullmatch(r"[0-9.]+[A-Za-z]*", plain) else ""
-        raise Mistake.word(text, what, meant)
+        suggestion = plain if plain != text and re.fullmatch(r"[0-9.]+[A-Za-z]*", plain) else ""
+        raise Mistake.word(text, what, suggestion)
     if len(match[1]) > 2 * MOST_DIGITS:
         raise Mistake(f"`{text}`", f"{what}, of at most {2 * MOST_DIGITS} digits")
     unit = match[2].lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay import _core
 from forebay.configuration import configuring
-from forebay.configuration.access import asked_access
+from forebay.configuration.access import requested_access
 from forebay.configuration.configuring import Configuration, Translation
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import platform as platform_of
@@ -55,7 +55,7 @@ def configure(
     'tc qdisc replace dev eth0 parent 1:1 pfifo limit 64'
     """
     (system,) = configuring.check([platform], scenario)
-    return configuring.configure(system, Port.of(scenario), asked_access(access, download, upload))
+    return configuring.configure(system, Port.of(scenario), requested_access(access, download, upload))
 
 
 def translate(

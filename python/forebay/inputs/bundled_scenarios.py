@@ -12,7 +12,7 @@ from pathlib import Path
 from forebay import _core
 from forebay.errors import InputError
 
-__all__ = ["FOLDER", "SIGN", "Shipped", "shipped", "shipped_names"]
+__all__ = ["FOLDER", "SIGN", "BundledScenario", "bundled", "bundled_names"]
 
 FOLDER = Path(__file__).parent.with_name("scenarios")
 
@@ -21,7 +21,7 @@ SIGN = "@"
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class BundledScenario:
     """One scenario that comes with forebay.
 
     Attributes
@@ -52,12 +52,12 @@ class Shipped:
         return sorted(path for path in others if f'"{path.name}"' in text)
 
 
-def shipped_names() -> list[str]:
+def bundled_names() -> list[str]:
     """The names of all, in order."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def shipped(name: str) -> Shipped:
+def bundled(name: str) -> BundledScenario:
     """Find one by its name, with or without the sign before it.
 
     Raises
@@ -65,8 +65,8 @@ def shipped(name: str) -> Shipped:
     InputError
         If none has the name; the text names the likeliest one and the command that lists all.
     """
-    bare, known = name.removeprefix(SIGN), shipped_names()
+    bare, known = name.removeprefix(SIGN), bundled_names()
     if bare not in known:
-        told, _, _ = _core.unknown("scenario", bare, known).partition(" (see ")
-        raise InputError(f"{told} (see `forebay new --list`)")
-    return Shipped(bare, FOLDER / f"{bare}.toml")
+        text, _, _ = _core.unknown("scenario", bare, known).partition(" (see ")
+        raise InputError(f"{text} (see `forebay new --list`)")
+    return BundledScenario(bare, FOLDER / f"{bare}.toml")

@@ -14,7 +14,7 @@ from forebay.errors import ContradictionError, InputError
 from forebay.results.metric import NEVER_S, find, key_among
 from forebay.results.report import GroupReport, Report
 
-__all__ = ["Goal", "check_bounds", "distinct", "metric_value", "named", "parts_of_key", "split_goal"]
+__all__ = ["Goal", "check_bounds", "distinct", "metric_of_goal", "metric_value", "parts_of_key", "split_goal"]
 
 Sense = Literal[">=", "<="]
 
@@ -75,7 +75,7 @@ def split_goal(text: str) -> tuple[str, Sense, str]:
     raise InputError(f"found `{text}`; allowed: {allowed}", "goals")
 
 
-def named(goal: str) -> str:
+def metric_of_goal(goal: str) -> str:
     """The metric or "group.metric" of a goal, by the name that the scenario gives it."""
     group, dot, metric = split_goal(goal)[0].rpartition(".")
     known = find(metric)
@@ -124,9 +124,9 @@ def check_bounds(goals: Iterable[tuple[Goal, str]], places: Mapping[str, str] | 
     by_name: dict[str, list[tuple[Goal, str]]] = {}
     for goal, text in goals:
         by_name.setdefault(goal.name, []).append((goal, text))
-    for asked in by_name.values():
-        lower = max((it for it in asked if it[0].sense == ">="), key=lambda it: it[0].threshold, default=None)
-        upper = min((it for it in asked if it[0].sense == "<="), key=lambda it: it[0].threshold, default=None)
+    for requested in by_name.values():
+        lower = max((it for it in requested if it[0].sense == ">="), key=lambda it: it[0].threshold, default=None)
+        upper = min((it for it in requested if it[0].sense == "<="), key=lambda it: it[0].threshold, default=None)
         if lower is not None and upper is not None and lower[0].threshold > upper[0].threshold:
             place = (places or {}).get(lower[0].name)
             text = f"found `{lower[1]}` and `{upper[1]}`: no value can meet both"

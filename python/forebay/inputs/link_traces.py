@@ -80,29 +80,29 @@ def changes_of_files(text: str, kind: str, folder: Path | None, name: str) -> It
         tables = tomllib.loads(text) if kind == "toml" else json.loads(text)
     except (ValueError, RecursionError):
         return
-    for key, told in _told(tables):
+    for key, table in _link_columns(tables):
         for given in KINDS[key.rpartition(".")[2]]:
-            if isinstance(told, dict) and isinstance(told.get(given), str):
-                place = f"{name}:{_line(text, told[given])}"
-                yield place, f"{key}={_read(key, told, given, f'{place}: {key}.{given}', folder)}"
+            if isinstance(table, dict) and isinstance(table.get(given), str):
+                place = f"{name}:{_line(text, table[given])}"
+                yield place, f"{key}={_read(key, table, given, f'{place}: {key}.{given}', folder)}"
 
 
-def _read(key: str, told: dict[str, Any], given: str, place: str, folder: Path | None) -> str:
+def _read(key: str, table: dict[str, Any], given: str, place: str, folder: Path | None) -> str:
     """The value that replaces the name of a file, for a rate or a delay."""
     field = key.rpartition(".")[2]
     instead, beside = KINDS[field][given]
     if folder is None:
-        raise InputError(f"{place}: found `{told[given]}` in a scenario that is no file; allowed: `{instead}`")
-    more = [other for other in told if other != given and other not in beside]
+        raise InputError(f"{place}: found `{table[given]}` in a scenario that is no file; allowed: `{instead}`")
+    more = [other for other in table if other != given and other not in beside]
     if more:
         raise InputError(f"{place}: cannot be combined with `{more[0]}`; allowed with it: {' and '.join(beside)}")
-    path = folder / told[given]
+    path = folder / table[given]
     read = opportunities_of(path, place) if given == "mahimahi" else steps_of(path, place, field)
-    also = "".join(f", {other} = {json.dumps(told[other])}" for other in beside if other in told)
+    also = "".join(f", {other} = {json.dumps(table[other])}" for other in beside if other in table)
     return f"{{ {instead} = {json.dumps(read)}{also} }}"
 
 
-def _told(tables: Any) -> Iterator[tuple[str, Any]]:
+def _link_columns(tables: Any) -> Iterator[tuple[str, Any]]:
     """The rate and the delay of each link, by their keys."""
     if not isinstance(tables, Mapping):
         return

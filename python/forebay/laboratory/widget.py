@@ -64,8 +64,8 @@ class Laboratory(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """The output that a notebook stores: the widget, and a table for readers without a kernel."""
-        kept = super()._repr_mimebundle_(**options)
-        if kept is None:
+        bundle = super()._repr_mimebundle_(**options)
+        if bundle is None:
             return None
-        data, metadata = kept
+        data, metadata = bundle
         return {**data, "text/html": notebook_repr.table(self.scenario)}, metadata

@@ -14,8 +14,8 @@ import numpy as np
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.inputs.validation import MOST_SEED, whole
-from forebay.phase_effects import cautions
+from forebay.inputs.validation import MOST_SEED, integer
+from forebay.phase_effects import phase_warnings
 from forebay.results import statistics
 from forebay.results.report import Estimate, Report
 from forebay.results.warning import Kind, Warning
@@ -65,13 +65,13 @@ def run_in_batches(
     InputError
         If the number of batches is out of range, or if the engine records nothing.
     """
-    batches = whole(batches, (5, 1000), "batches")
+    batches = integer(batches, (5, 1000), "batches")
     warmup, measured = scenario.core.duration_s
     every = max(measured / (batches * SAMPLES), 1e-9)
     traced = scenario.changed(
         f"trace.every={every:.12g}s", 'trace.record=["queue", "utilization"]', f"trace.from={warmup:.12g}s"
     )
-    seed = whole(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
+    seed = integer(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     (report,) = run_jobs([_core.Job(traced.core, engine, seed, 0, traces=True)])
     traces = report.traces()
     if traces is None or len(traces["queue"]["time_s"]) < 2 * batches:
@@ -87,8 +87,8 @@ def run_in_batches(
             half_width = statistics.batch_means(series, batches).half_width
             metrics[metric] = dataclasses.replace(metrics[metric], half_width=half_width)
             warnings += _correlation(metric, series, batches)
-    told = report.in_batches(batches, scenario.resolved, scenario.core.sha256, _with_scaled_delay(metrics))
-    return told.warned([*warnings, *cautions(scenario.core, engine, 1)])
+    batched = report.in_batches(batches, scenario.resolved, scenario.core.sha256, _with_scaled_delay(metrics))
+    return batched.warned([*warnings, *phase_warnings(scenario.core, engine, 1)])
 
 
 def _correlation(metric: str, series: NDArray[np.float64], batches: int) -> list[Warning]:

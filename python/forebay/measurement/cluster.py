@@ -60,7 +60,7 @@ LOOK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class WorkerMemory:
     """Memory of the worker that runs a task.
 
     Attributes
@@ -80,7 +80,7 @@ class Room:
         return max(1, int(SHARE * self.limit / self.threads))
 
     @staticmethod
-    def here() -> Room | None:
+    def here() -> WorkerMemory | None:
         """The room of this worker; None outside of a worker, and if it has no limit."""
         distributed: Any = import_module("distributed")
         try:
@@ -88,7 +88,7 @@ class Room:
         except ValueError:
             return None
         limit = worker.memory_manager.memory_limit
-        return Room(int(limit), max(1, worker.state.nthreads)) if limit else None
+        return WorkerMemory(int(limit), max(1, worker.state.nthreads)) if limit else None
 
     def __str__(self) -> str:
         return f"its worker has {size(self.limit)} for {counted(self.threads, 'thread')}"
@@ -96,7 +96,7 @@ class Room:
 
 def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterator[_core.Report | ForebayError]:
     """On a worker: run jobs that `made` gives for a memory in bytes; refusals of engines are yielded, not raised."""
-    room = Room.here()
+    room = WorkerMemory.here()
     allowed = memory if room is None else min(memory, room.of_run)
     for outcome in _core.run_batch(made(allowed), 1):
         if not isinstance(outcome, Exception):
@@ -132,9 +132,9 @@ class Replication:
         return _core.Job(core, self.engine, self.seed, self.number, traces=traces, memory=memory)
 
 
-def _kept(asked: Sequence[Replication], memory: int) -> list[Answer]:
+def _complete_reports(replications: Sequence[Replication], memory: int) -> list[Answer]:
     """On a worker: the report of each replication, complete except for traces."""
-    outcomes = run_here(lambda allowed: [each.job(allowed) for each in asked], memory)
+    outcomes = run_here(lambda allowed: [each.job(allowed) for each in replications], memory)
     return [(False, str(found)) if isinstance(found, ForebayError) else (True, found.to_cached()) for found in outcomes]
 
 
@@ -166,7 +166,7 @@ class Cluster:
         try:
             self._client = self._distributed.Client(address, timeout=WELCOME_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise _nobody(address, error) from None
+            raise _unreachable(address, error) from None
         self._check_builds()
 
     def __enter__(self) -> Cluster:
@@ -221,9 +221,9 @@ class Cluster:
         waiting = self._distributed.as_completed(loop=self._client.loop)
 
         def submit(part: slice) -> None:
-            packed, told = pack(part), (_core.allowed_memory(), build.fingerprint())
+            packed, environment = pack(part), (_core.allowed_memory(), build.fingerprint())
             with self._listening():
-                future = self._client.submit(_perform, work, packed, *told, pure=False, retries=0)
+                future = self._client.submit(_perform, work, packed, *environment, pure=False, retries=0)
                 waiting.add(future)
             sent[future] = part
             self.tasks += 1
@@ -261,7 +261,10 @@ class Cluster:
                 record(number, found if good else ForebayError(found))
 
     def reports(
-        self, asked: Sequence[Replication], finished: Callable[[int, Report], object], within: float | None = None
+        self,
+        replications: Sequence[Replication],
+        finished: Callable[[int, Report], object],
+        within: float | None = None,
     ) -> list[Report]:
         """The reports of replications, in their order; `finished` is called with each as it arrives.
 
@@ -274,16 +277,16 @@ class Cluster:
         """
         found: dict[int, Report] = {}
 
-        def record(number: int, kept: str | ForebayError) -> None:
-            if isinstance(kept, ForebayError):
-                raise kept
-            report = _core.Report.from_cached(kept)
+        def record(number: int, answer: str | ForebayError) -> None:
+            if isinstance(answer, ForebayError):
+                raise answer
+            report = _core.Report.from_cached(answer)
             assert report is not None, "a worker of this build keeps reports as this one does"
             found[number] = Report(report)
             finished(number, found[number])
 
-        self.run(_kept, len(asked), lambda part: asked[part], record, within=within)
-        return [found[number] for number in range(len(asked))]
+        self.run(_complete_reports, len(replications), lambda part: replications[part], record, within=within)
+        return [found[number] for number in range(len(replications))]
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -356,10 +359,10 @@ def _by(end: float, happens: Callable[[], bool]) -> bool:
     return happens()
 
 
-def _perform(work: Work[Packed], packed: Packed, memory: int, told: str) -> tuple[float, Sequence[Answer]]:
+def _perform(work: Work[Packed], packed: Packed, memory: int, environment: str) -> tuple[float, Sequence[Answer]]:
     """On a worker: do a task, and return its duration in seconds with its answers."""
-    if told != build.fingerprint():  # a worker that joined later
-        raise _another_build(build.fingerprint(), told)
+    if environment != build.fingerprint():  # a worker that joined later
+        raise _another_build(build.fingerprint(), environment)
     begun = time.perf_counter()
     try:
         answers = work(packed, memory)
@@ -394,8 +397,8 @@ def _check_address(address: str) -> None:
             if parts.scheme == "tcp" and not connection.recv(1):
                 raise ConnectionError("it hung up")
     except (OSError, UnicodeError) as error:
-        raise _nobody(address, error) from None
+        raise _unreachable(address, error) from None
 
 
-def _nobody(address: str, why: Exception) -> InputError:
+def _unreachable(address: str, why: Exception) -> InputError:
     return InputError(f"found no Dask scheduler at `{address}` ({why}); allowed: the address of one", "scheduler")

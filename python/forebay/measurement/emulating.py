@@ -11,7 +11,7 @@ from pathlib import Path
 
 from forebay import _core
 from forebay.errors import ForebayError, InputError
-from forebay.inputs.validation import MOST_SEED, real, whole
+from forebay.inputs.validation import MOST_SEED, integer, real
 from forebay.measurement.emulation import MOST_SECONDS, stand_in
 from forebay.measurement.programs import Emulation, Side, check_program, end, exit_code, words
 from forebay.results.report import Report
@@ -125,7 +125,7 @@ def emulate(
     wait = seconds(wait, "wait", least=0.0)
     if timeout is not None:
         timeout = seconds(timeout, "timeout")
-    seed = scenario.core.seed if seed is None else whole(seed, (0, MOST_SEED), "seed")
+    seed = scenario.core.seed if seed is None else integer(seed, (0, MOST_SEED), "seed")
     placed = stand_in(scenario, group, beside)
     emulation = Emulation(placed, seed, traces=traces)
     try:

@@ -184,8 +184,8 @@ def _in_classes(queue: dict[str, Any], group: str, slots: str, running: Collecti
     classes: list[dict[str, Any]] = queue.get("classes", [])
     for each in classes:
         named = [slots if name == group else name for name in each.get("groups", ())]
-        again = [group] if group in running and slots in named else []
-        groups = [name for name in [*named, *again] if name == slots or name in running]
+        target_group = [group] if group in running and slots in named else []
+        groups = [name for name in [*named, *target_group] if name == slots or name in running]
         each.pop("groups", None)
         if groups:
             each["groups"] = groups

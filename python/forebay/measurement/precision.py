@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay import _core
-from forebay.engines import check_alone
+from forebay.engines import check_exclusive
 from forebay.errors import InputError, naming
 from forebay.inputs.goals import metric_value
-from forebay.inputs.validation import MOST_SEED, whole
-from forebay.phase_effects import cautions
+from forebay.inputs.validation import MOST_SEED, integer
+from forebay.phase_effects import phase_warnings
 from forebay.results.metric import unit_of
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
@@ -48,11 +48,11 @@ class Precision:
     @classmethod
     def parse(cls, text: str) -> Precision:
         """Read "1%", "loss_rate=5%" or "queue_delay_p99=0.5ms"; the default metric is utilization."""
-        metric, equals, wanted = text.strip().rpartition("=")
+        metric, equals, required = text.strip().rpartition("=")
         try:
             metric = metric.strip() if equals else "utilization"
-            relative = wanted.endswith("%")
-            value = _core.parse_quantity(wanted, "share") if relative else _absolute(metric, wanted)
+            relative = required.endswith("%")
+            value = _core.parse_quantity(required, "share") if relative else _absolute(metric, required)
         except InputError:
             value = 0.0
         if not metric or not value > 0:
@@ -71,7 +71,7 @@ def _absolute(metric: str, text: str) -> float:
 
 def run_to_precision(
     scenario: Scenario,
-    wanted: Iterable[Precision],
+    required: Iterable[Precision],
     engine: str = "packet",
     *,
     seed: int | None = None,
@@ -85,7 +85,7 @@ def run_to_precision(
     ----------
     scenario : Scenario
         Scenario to run; its own number of replications is the least.
-    wanted : iterable of Precision
+    required : iterable of Precision
         At least one requested half width.
     engine, seed, jobs, progress, model
         As in `Scenario.run`.
@@ -98,9 +98,9 @@ def run_to_precision(
     """
     from forebay.results.statistics import replications_for
 
-    goals = tuple(wanted)
-    check_alone(engine, jobs=jobs)
-    seed = whole(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
+    goals = tuple(required)
+    check_exclusive(engine, jobs=jobs)
+    seed = integer(scenario.core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     reports: list[Report] = []
     needed = max(FIRST, scenario.core.replications)
     while len(reports) < needed:
@@ -109,11 +109,11 @@ def run_to_precision(
         work = [_core.Job(scenario.core, engine, seed, number, model=model) for number in range(len(reports), upto)]
         before, expected = len(reports), needed
 
-        def tell(done: int, _all: int, before: int = before, expected: int = expected) -> None:
+        def report_progress(done: int, _all: int, before: int = before, expected: int = expected) -> None:
             if progress is not None:
                 progress(before + done, expected)
 
-        reports += run_jobs(work, jobs, tell)
+        reports += run_jobs(work, jobs, report_progress)
         counts = [
             replications_for(
                 [_value(goal, report) for report in reports],
@@ -126,7 +126,7 @@ def run_to_precision(
         ]
         needed = min(MOST, max(len(reports), *counts))
     missed = [warning for goal in goals if (warning := _missed(goal, reports)) is not None]
-    found = cautions(scenario.core, engine, len(reports))
+    found = phase_warnings(scenario.core, engine, len(reports))
     return Report.over(reports, scenario.resolved).warned([*missed, *found])
 
 

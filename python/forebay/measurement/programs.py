@@ -220,11 +220,11 @@ def fill(argument: str, variables: Mapping[str, str]) -> str:
     names = "|".join(variables)
     pattern = rf"\$\{{({names})\}}|\$({names})\b|\{{(peer)\}}"
 
-    def found(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         braced, bare, _ = match.groups()
         return variables[braced or bare or "FOREBAY_PEER"]
 
-    return re.sub(pattern, found, argument)
+    return re.sub(pattern, replacement, argument)
 
 
 def words(line: str, argument: str) -> list[str]:

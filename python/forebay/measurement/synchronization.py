@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.inputs.validation import MOST_REPLICATIONS, MOST_SEED, whole
+from forebay.inputs.validation import MOST_REPLICATIONS, MOST_SEED, integer
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import run_jobs
 
@@ -96,9 +96,9 @@ def fit_synchronization(
     )
     persistent = _persistent_numbers(scenario)
     apart = core.bdp_packets * core.packet_bytes * 8 / core.rate_bps if core.bdp_packets else 0.1
-    seed = whole(core.seed if seed is None else seed, (0, MOST_SEED), "seed")
+    seed = integer(core.seed if seed is None else seed, (0, MOST_SEED), "seed")
     count = core.replications if replications is None else replications
-    count = whole(count, (1, MOST_REPLICATIONS), "replications")
+    count = integer(count, (1, MOST_REPLICATIONS), "replications")
     counts: list[int] = []
     for replication in range(count):
         # One at a time: a trace is large.
@@ -120,9 +120,9 @@ def fit_synchronization(
     if len(counts) < FEW_EVENTS:
         text = f"the distribution has only {len(counts)} congestion events. Measure longer"
         warnings.append(Warning(Kind.FEW_CONGESTION_EVENTS, text, values={"events": len(counts)}))
-    kept = thin(sorted(counts), LONGEST_LIST)
-    changes = ['fluid.law="empirical"', f"fluid.empirical={kept}", "fluid.minimum_synchronization=0.0"]
-    return Fit(type(scenario)(core.with_overrides(changes)), kept, len(counts), flows, warnings)
+    thinned = thin(sorted(counts), LONGEST_LIST)
+    changes = ['fluid.law="empirical"', f"fluid.empirical={thinned}", "fluid.minimum_synchronization=0.0"]
+    return Fit(type(scenario)(core.with_overrides(changes)), thinned, len(counts), flows, warnings)
 
 
 def flows_hit(drops: Iterable[tuple[float, int]], apart: float) -> list[int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.storage.files import whole, write_whole
+from forebay.storage.files import replacing, write_atomically
 from forebay.storage.tables import write_table
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
             frame = pl.DataFrame(columns)
             if frame.height:
                 path = folder / f"{name}.parquet"
-                with whole(path) as partial:
+                with replacing(path) as partial:
                     write_table(frame, partial)
                 written.append(path)
         path = folder / "packets.pcapng"
         if capture:
-            with whole(path) as partial:
+            with replacing(path) as partial:
                 captured = report.write_pcapng(partial)
             if captured:
                 written.append(path)
@@ -73,7 +73,7 @@ def write_traces(report: Report, folder: Path, *, capture: bool = True) -> list[
         if report.resolved is not None:
             texts["scenario.json"] = json.dumps(report.resolved, indent=2)
         for name, text in texts.items():
-            write_whole(folder / name, text + "\n")
+            write_atomically(folder / name, text + "\n")
             written.append(folder / name)
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None

@@ -20,7 +20,7 @@ from forebay.phase_effects import exact
 from forebay.results import statistics
 from forebay.results.metric import NEVER_S, find
 from forebay.results.report import Estimate, Report
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Kind, Warning
 from forebay.text import formatting
 
@@ -61,8 +61,8 @@ class TwinMetric:
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
         return {
-            "exact": plain(self.exact),
-            "varied": plain(self.varied),
+            "exact": to_jsonable(self.exact),
+            "varied": to_jsonable(self.varied),
             "differs": self.differs,
             **({"flips": list(self.flips)} if self.flips else {}),
         }

@@ -46,8 +46,8 @@ def warmup_warnings(scenario: Scenario, engine: str = "packet", replication: int
             continue
         rule = mser5(series)
         end = rule.cut * every
-        kept, measured_part = series[rule.cut :].mean(), series[round(warmup / every) :].mean()
-        if end <= warmup or abs(kept - measured_part) <= tolerance * abs(kept):
+        retained, measured_part = series[rule.cut :].mean(), series[round(warmup / every) :].mean()
+        if end <= warmup or abs(retained - measured_part) <= tolerance * abs(retained):
             continue
         if not rule.trusted:
             text = f"the {name} is not steady within half of the run (MSER-5). Measure longer"

@@ -97,7 +97,7 @@ def arrivals(times: ArrayLike, begin: float, end: float, source: str) -> Arrival
     if gaps.size == 0:
         gap = Exponential(1 / rate.value) if rate.value > 0 else None
         return Arrivals(rate, "unknown", gap, "too few to tell how they come", dispersion, None)
-    kind, fit, why = _judged(gaps, dispersion)
+    kind, fit, why = _classified(gaps, dispersion)
     sample = Sample.of(gaps[:MOST_GAPS])
     return Arrivals(rate, kind, _gap_distribution(kind, rate, fit, sample), why, dispersion, sample)
 
@@ -119,10 +119,10 @@ def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], sourc
         return Estimate(count / span, max(0.0, inside.low * scale), inside.high * scale, "1/s", source, count)
     # Garwood's interval of a count, of as many independent arrivals as tell the same.
     over = max([1.0, *(each.index.value for each in dispersion[-1:])])
-    told = count / over
+    rate = count / over
     tail = (1 - CONFIDENCE) / 2
-    low = float(chdtri(2 * told, 1 - tail)) / 2 if told > 0 else 0.0
-    high = float(chdtri(2 * told + 2, tail)) / 2
+    low = float(chdtri(2 * rate, 1 - tail)) / 2 if rate > 0 else 0.0
+    high = float(chdtri(2 * rate + 2, tail)) / 2
     return Estimate(count / span, min(low * over, count) / span, max(high * over, count) / span, "1/s", source, count)
 
 
@@ -130,9 +130,9 @@ def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
     """At lengths from an arrival on average to a twelfth of the span, each twice the one before."""
     from scipy.special import chdtri
 
-    told: list[Dispersion] = []
+    dispersion: list[Dispersion] = []
     if found.size < FEWEST_WINDOWS:
-        return told
+        return dispersion
     windows = 1 << int(math.log2(max(found.size, FEWEST_WINDOWS)))
     while windows >= FEWEST_WINDOWS:
         counts = _windows(found, span, windows)
@@ -140,18 +140,20 @@ def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
         # The scatter of a Poisson process: the ends are those of index times chi-square over its degrees of freedom.
         ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
         low, high = (index * (windows - 1) / float(chdtri(windows - 1, p)) for p in ends)
-        told.append(Dispersion(span / windows, Estimate(index, min(low, index), max(high, index), "", source, windows)))
+        dispersion.append(
+            Dispersion(span / windows, Estimate(index, min(low, index), max(high, index), "", source, windows))
+        )
         windows //= 2
-    return told
+    return dispersion
 
 
-def _judged(gaps: Numbers, dispersion: tuple[Dispersion, ...]) -> tuple[Kind, Fit | None, str]:
+def _classified(gaps: Numbers, dispersion: tuple[Dispersion, ...]) -> tuple[Kind, Fit | None, str]:
     """Poisson where neither the counts at any length nor the gaps refute it."""
     from scipy.special import chdtrc
 
     random = np.random.default_rng(_SEED)
-    kept = np.sort(gaps if gaps.size <= MOST_TESTED else random.choice(gaps, MOST_TESTED, replace=False))
-    fit = tested(kept, fit_exponential, _SEED)
+    sample = np.sort(gaps if gaps.size <= MOST_TESTED else random.choice(gaps, MOST_TESTED, replace=False))
+    fit = tested(sample, fit_exponential, _SEED)
     if fit is None or not dispersion:
         return "unknown", fit, f"fewer than {FEWEST} are too few to tell how they come"
     # Half of the error goes to the gaps, half to the counts at all lengths together.

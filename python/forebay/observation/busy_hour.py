@@ -289,13 +289,13 @@ def _chosen(intervals: Intervals, window: Window) -> tuple[NDArray[np.bool_], st
     if window.length_s is None:
         return everything, "the whole input, as --window asks"
     if ends[-1] - starts[0] <= window.length_s * (1 + 1e-9):
-        longest = "an hour" if window.length_s == BUSY_S else _named(window.length_s)
+        longest = "an hour" if window.length_s == BUSY_S else _length_text(window.length_s)
         return everything, f"the whole input, which is no longer than {longest}"
     inside = _busiest(starts, ends, intervals.rates, window.length_s)
-    return inside, f"the busiest {_named(window.length_s)} of the input"
+    return inside, f"the busiest {_length_text(window.length_s)} of the input"
 
 
-def _named(length_s: float) -> str:
+def _length_text(length_s: float) -> str:
     from forebay.text.formatting import clock_time
 
     return "hour" if length_s == BUSY_S else clock_time(length_s)
@@ -313,8 +313,8 @@ def _busiest(
     last = np.maximum(last, first + 1)
     time = covered[last] - covered[first]
     means = (summed[last] - summed[first]) / time
-    whole = (time >= COVERED * length_s) & (starts[first] + COVERED * length_s <= ends[-1])
-    best = int(np.argmax(np.where(whole, means, -1.0))) if whole.any() else int(np.argmax(means))
+    in_full = (time >= COVERED * length_s) & (starts[first] + COVERED * length_s <= ends[-1])
+    best = int(np.argmax(np.where(in_full, means, -1.0))) if in_full.any() else int(np.argmax(means))
     inside: NDArray[np.bool_] = (first >= best) & (first < last[best])
     return inside
 

@@ -82,7 +82,7 @@ _LIMITED_BY: Mapping[Limit, LimitedBy] = {
 }
 
 
-def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequence[str]) -> Finding:
+def capture_finding(seen: Seen, observed: Observed, load: Load, notes: Sequence[str]) -> Finding:
     """Make the finding of a capture.
 
     Parameters
@@ -93,7 +93,7 @@ def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequenc
         The interpretation of that direction.
     load : Load
         The load that the link carried.
-    remarks : sequence of str
+    notes : sequence of str
         Sentences about the quality of the input.
     """
     packets = float(seen.load.packets.sum())
@@ -116,7 +116,7 @@ def capture_finding(seen: Seen, observed: Observed, load: Load, remarks: Sequenc
         load=load,
         flows=tuple(_rows(observed, brief, seen.tick_s)),
         distributions=tuple(distributions),
-        remarks=(*remarks, *_brief_remark(brief, total, seen.seconds)),
+        remarks=(*notes, *_brief_note(brief, total, seen.seconds)),
         assumed=tuple(_doubted(observed.long_flows)),
     )
 
@@ -161,7 +161,7 @@ def _brief(seen: Seen, observed: Observed) -> list[Stream]:
     return sorted(found, key=lambda stream: -stream.bytes)
 
 
-def _brief_remark(brief: Sequence[Stream], total: float, seconds: float) -> list[str]:
+def _brief_note(brief: Sequence[Stream], total: float, seconds: float) -> list[str]:
     if not brief or not total:
         return []
     share = sum(stream.bytes for stream in brief) / total
@@ -305,18 +305,18 @@ def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
 
 
 def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
-    told = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
-    if not told:
+    estimates = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
+    if not estimates:
         unknown = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown)]
         ends = [each.at_most for each in unknown]
         whole = [end for end in ends if end is not None]
         return replace(unknown[0], at_most=max(whole) if len(whole) == len(ends) else None)
-    if len(told) < len(flows):
-        of = f", of {len(told)} of {len(flows)} flows"
-        told = [replace(each, source=f"{each.source}{of}") for each in told]
-    if len(told) <= _EACH:
-        return RoundTrips(each=tuple(told))
-    return RoundTrips(quantiles=Sample.of([each.value for each in told]).quantiles("s", told[0].source))
+    if len(estimates) < len(flows):
+        of = f", of {len(estimates)} of {len(flows)} flows"
+        estimates = [replace(each, source=f"{each.source}{of}") for each in estimates]
+    if len(estimates) <= _EACH:
+        return RoundTrips(each=tuple(estimates))
+    return RoundTrips(quantiles=Sample.of([each.value for each in estimates]).quantiles("s", estimates[0].source))
 
 
 def _packet(flows: Sequence[LongFlow]) -> Estimate:

@@ -15,7 +15,7 @@ from forebay.observation.capture_link import CaptureLink, Seen, Transfers
 from forebay.observation.controllers import Family, families, hidden
 from forebay.observation.estimate import Estimate, Unknown
 from forebay.observation.intervals import batch_ratio
-from forebay.observation.limits import Limit, beside_others, count_limited, doubtful_limits, limits, lost_here
+from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits, limits_on_shared_link, lost_here
 from forebay.observation.packet_timing import NOT_FULL, Bins, is_idle_at_times
 from forebay.observation.queues import Queue, queue_limit
 from forebay.observation.round_trips import FLOOR, at_most, base_round_trip
@@ -96,7 +96,7 @@ def observe_flows(seen: Seen, link: CaptureLink) -> Observed:
     mean = batch_ratio(load.bytes * 8.0, np.full(len(load.bytes), load.width_s), "bit/s", "bytes over time")
     full = load.busy_share(known) if known is not None else 0.0
     found = limits(long, place, full, load.full_times(known) if known is not None else None)
-    found, doubted = beside_others(long, found)
+    found, doubted = limits_on_shared_link(long, found)
     doubt = doubtful_limits(long, found, place, rate_known=known is not None)
     idle = _Idle(place, known, load, mean.value)
     total = float(load.bytes.sum())
@@ -118,7 +118,7 @@ def observe_flows(seen: Seen, link: CaptureLink) -> Observed:
                     shaken_quietly=_was_quiet(stream, load, known or link.least_bps),
                     tick_s=seen.tick_s,
                 ),
-                _shown(kind, limit),
+                _visible_family(kind, limit),
                 (doubted.get(number), doubt.get(number, ""), lost_here(stream, place)),
             )
             for number, (stream, limit, kind) in enumerate(zip(long, found, families(long), strict=True))
@@ -162,7 +162,7 @@ class _Idle:
         return bool((still[last] > still[first]).any())
 
 
-def _shown(kind: Family, limit: Limit) -> Family:
+def _visible_family(kind: Family, limit: Limit) -> Family:
     """The family of a controller, as far as what limits its flow lets it show."""
     if limit in (Limit.APPLICATION, Limit.RECEIVER):
         return hidden(kind, limit.value)

@@ -165,8 +165,8 @@ def identify_link(seen: Seen, rate_bps: float | None = None) -> CaptureLink:
     long = sorted(
         (stream for stream in seen.streams if is_long(stream, seen.seconds)), key=lambda stream: -stream.bytes
     )
-    told = seen.place or _place(long)
-    place = told or Place.BEHIND
+    stated = seen.place or _place(long)
+    place = stated or Place.BEHIND
     # Before a queue a burst proves nothing.
     bounding = Place.BEFORE if seen.unordered else place
     least = least_carried_rate(seen.load, seen.streams, bounding, seen.largest_bytes, seen.tick_s)
@@ -175,7 +175,7 @@ def identify_link(seen: Seen, rate_bps: float | None = None) -> CaptureLink:
     rate = given_rate(rate_bps) if rate_bps is not None else _rate(seen, long, place)
     if isinstance(rate, Unknown):
         rate = replace(rate, at_least=least or 0.0)
-    return CaptureLink(place, told is not None, rate, least, long)
+    return CaptureLink(place, stated is not None, rate, least, long)
 
 
 def _check_rate(rate_bps: float, least_bps: float | None) -> None:

@@ -145,9 +145,9 @@ def _answers(interface: CapturedInterface) -> dict[int, tuple[float, int]]:
     table: dict[str, Any] = interface["directions"][0]["streams"]["long"]
     windows = table["windows"]
     times = windows["behind_least_ns"].astype(float)
-    told = np.isfinite(times)
-    rows, count = windows["stream"].astype(int)[told], len(table["connection"])
-    sums = np.bincount(rows, weights=times[told], minlength=count)
+    finite = np.isfinite(times)
+    rows, count = windows["stream"].astype(int)[finite], len(table["connection"])
+    sums = np.bincount(rows, weights=times[finite], minlength=count)
     counts = np.bincount(rows, minlength=count)
     return {
         int(table["path"][row]): (float(sums[row] / counts[row]), int(counts[row]))

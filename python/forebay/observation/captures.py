@@ -92,12 +92,12 @@ def read_captures(paths: Sequence[Path], progress: Progress | None = None) -> Ca
 def _within_memory(paths: Sequence[Path], progress: Progress | None) -> Progress:
     """Progress that refuses captures that take more memory than is allowed."""
 
-    def tell(done: int, size: int | None) -> None:
+    def report_progress(done: int, size: int | None) -> None:
         check_memory(str(paths[0]), done)
         if progress is not None:
             progress(done, size)
 
-    return tell
+    return report_progress
 
 
 def _crossed(paths: Sequence[Path], sides: tuple[Side, Side], progress: Progress) -> Crossed:

@@ -74,7 +74,7 @@ class Event:
     exact: bool
 
     @property
-    def kept(self) -> float:
+    def window_ratio(self) -> float:
         """The share of its window that it kept."""
         return self.after / self.before
 
@@ -120,7 +120,7 @@ class CongestionSignals:
     window: float
 
     @property
-    def says(self) -> bool:
+    def is_informative(self) -> bool:
         """Whether there is anything to go by."""
         return len(self.events) > 0 or math.isfinite(self.response) or self.fallen > 0 or self.visits > 0
 
@@ -151,7 +151,7 @@ def congestion_signals(stream: Stream) -> CongestionSignals:
 def _events(stream: Stream) -> list[Event]:
     if stream.sender is None:
         return [
-            Event(window, window * kept, math.nan, 0.0, 0.0, exact=False) for window, kept in reduced_shares(stream)
+            Event(window, window * ratio, math.nan, 0.0, 0.0, exact=False) for window, ratio in reduced_shares(stream)
         ]
     if not stream.segment_bytes:
         return []

@@ -44,7 +44,7 @@ def check_holes(paths: Sequence[Path], captured: Captured) -> None:
     lost, frames = captured["notes"]["lost"] or 0, captured["notes"]["frames"] or 0
     if lost > _LOST * (lost + frames):
         share = lost / (lost + frames)
-        raise InputError(f"{_named(paths)}: found a capture that lost {share:.1%} of its packets; allowed: {instead}")
+        raise InputError(f"{_file(paths)}: found a capture that lost {share:.1%} of its packets; allowed: {instead}")
     for interface in captured["interfaces"]:
         distinct, unseen, filled = (_bytes(interface, name) for name in ("distinct", "unseen", "filled"))
         large = distinct + unseen > _ENOUGH
@@ -55,7 +55,7 @@ def check_holes(paths: Sequence[Path], captured: Captured) -> None:
             continue
         if (share := float(np.quantile(shares, _FEW))) > _UNSEEN:
             raise InputError(
-                f"{_named(paths, interface)}: found a capture with holes: receivers acknowledge {share:.1%} or more of "
+                f"{_file(paths, interface)}: found a capture with holes: receivers acknowledge {share:.1%} or more of "
                 f"the bytes without a packet in it; allowed: {instead}"
             )
 
@@ -68,7 +68,7 @@ def check_clock(paths: Sequence[Path], interface: CapturedInterface, gaps: Gaps)
     InputError
         Names the file, and how to stamp finer.
     """
-    name = _named(paths, interface)
+    name = _file(paths, interface)
     instead = "a capture whose clock is finer (tcpdump --time-stamp-precision=nano, without -J host_lowprec)"
     total = float(gaps.counts.sum())
     alike = float(gaps.counts[gaps.seconds <= 0.0].sum())
@@ -84,7 +84,7 @@ def check_clock(paths: Sequence[Path], interface: CapturedInterface, gaps: Gaps)
         raise InputError(f"{name}: found round trips of 0 s; allowed: {instead}")
 
 
-def _named(paths: Sequence[Path], interface: CapturedInterface | None = None) -> str:
+def _file(paths: Sequence[Path], interface: CapturedInterface | None = None) -> str:
     """The file of an interface; of several files the first where it is not known."""
     file = None if interface is None else interface["file"]
     return str(paths[0 if file is None or file >= len(paths) else file])

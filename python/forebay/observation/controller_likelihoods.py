@@ -99,8 +99,8 @@ def _of_events(events: Sequence[Event]) -> dict[str, float]:
     found = {}
     for name, rule in _RULES.items():
         off = after - rule.factor * before - np.where(exact, rule.grows, 0.0)
-        kept = _mostly(_t(off, error), before, after, error)
-        found[name] = worth * float(np.sum(np.log(kept)) + _of_growth(name, events))
+        likelihood = _mostly(_t(off, error), before, after, error)
+        found[name] = worth * float(np.sum(np.log(likelihood)) + _of_growth(name, events))
     # Any factor, but one: the mean over factors of how likely each is.
     each = np.array([
         worth * float(np.sum(np.log(_mostly(_t(after - factor * before - 1.0, 1.5 * error), before, after, error))))

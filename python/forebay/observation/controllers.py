@@ -92,12 +92,12 @@ def families(streams: Sequence[Stream]) -> list[Family]:
     what the others are, as far as they are of one kind.
     """
     seen = [congestion_signals(stream) for stream in streams]
-    said = [index for index, each in enumerate(seen) if each.says]
-    likelihoods = [log_likelihoods(seen[index]) for index in said]
+    informative = [index for index, each in enumerate(seen) if each.is_informative]
+    likelihoods = [log_likelihoods(seen[index]) for index in informative]
     logs = np.array([[each[name] for name in _PRIOR] for each in likelihoods]).reshape(-1, len(_PRIOR))
     shares = _mixed(logs)
     found: dict[int, Mapping[str, float]] = {
-        index: dict(zip(_PRIOR, row.tolist(), strict=True)) for index, row in zip(said, shares, strict=True)
+        index: dict(zip(_PRIOR, row.tolist(), strict=True)) for index, row in zip(informative, shares, strict=True)
     }
     return [_family(each, found.get(index)) for index, each in enumerate(seen)]
 
@@ -117,8 +117,8 @@ def _mixed(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _family(seen: CongestionSignals, probabilities: Mapping[str, float] | None) -> Family:
-    kept = [event.kept for event in seen.events]
-    factor = float(np.median(kept)) if kept else math.nan
+    ratios = [event.window_ratio for event in seen.events]
+    factor = float(np.median(ratios)) if ratios else math.nan
     if probabilities is None:
         probabilities = {**dict.fromkeys(FACTORS, 0.0), UNKNOWN: 1.0}
     best = likeliest(probabilities)
@@ -127,13 +127,13 @@ def _family(seen: CongestionSignals, probabilities: Mapping[str, float] | None) 
         probabilities = {**probabilities, best: 0.0, UNKNOWN: probabilities[UNKNOWN] + probabilities[best]}
         best = likeliest(probabilities)
     named = best != UNKNOWN and probabilities[best] >= NAMED
-    return Family(probabilities, factor, len(kept), "" if named else _because(seen, probabilities))
+    return Family(probabilities, factor, len(ratios), "" if named else _because(seen, probabilities))
 
 
 def _because(seen: CongestionSignals, probabilities: Mapping[str, float]) -> str:
     if not seen.answered:
         return "only one direction of it was captured"
-    if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= NAMED and seen.says:
+    if likeliest(probabilities) == UNKNOWN and probabilities[UNKNOWN] >= NAMED and seen.is_informative:
         return "its reaction to losses matches no known congestion control"
     if not seen.losses and not seen.events:
         return "it lost no packet"

@@ -17,8 +17,8 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
-from forebay.observation.counter_files.speeds import LinkSpeed, check_fits, check_is_counter, link_speed
-from forebay.observation.counter_files.unwrapping import Counted, counted, is_anew
+from forebay.observation.counter_files.speeds import LinkSpeed, check_is_counter, check_load, link_speed
+from forebay.observation.counter_files.unwrapping import Counted, counted, is_per_interval
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, exactly, scaled
 from forebay.observation.intervals import (
     batch_ratio,
@@ -28,7 +28,7 @@ from forebay.observation.intervals import (
     weighted_quantile,
 )
 from forebay.observation.numbers import seconds_text
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class Counters:
         Estimates by name, such as "load" and "loss".
     unknown : tuple of Unknown
         Quantities that counters cannot tell.
-    remarks : tuple of str
+    notes : tuple of str
         Remarks on the input, one sentence each.
     rate : Estimate or None
         Rate of the link in bit/s, if it was given or the input states it.
@@ -92,7 +92,7 @@ class Counters:
     restarts: int
     estimates: Mapping[str, Estimate]
     unknown: tuple[Unknown, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     rate: Estimate | None = None
     is_nominal: bool = False
     shaper: Shaper | None = None
@@ -108,7 +108,7 @@ class _Port:
 
     counted: dict[Kind, list[Counted]] = field(default_factory=dict)
     gauges: dict[Kind, tuple[NDArray[np.float64], str]] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     narrow: bool = False
     totals: dict[Kind, float] = field(default_factory=dict)
 
@@ -159,7 +159,8 @@ def port_counters(
     link = link_speed(readings, chosen, rate_bps, where)
     known = link.rate.value if link.rate is not None else None
     return replace(
-        _told(chosen, _port(readings, chosen, known, where), link, readings, where), assumed=tuple(readings.assumed)
+        _counters_of(chosen, _port(readings, chosen, known, where), link, readings, where),
+        assumed=tuple(readings.assumed),
     )
 
 
@@ -176,13 +177,13 @@ def _chosen(readings: Readings, port: str | None, where: str) -> str:
     others = [each for each in known if not _LOOPBACK.search(each)]
     if port is None and len(others) == 1:
         return others[0]
-    names = ", ".join(shown(each) for each in known[:8]) + (", ..." if len(known) > 8 else "")
+    names = ", ".join(clean(each) for each in known[:8]) + (", ..." if len(known) > 8 else "")
     if port is None:
         if len(known) == 1:
             return known[0]
         raise InputError(f"{where}: found counters of {len(known)} ports ({names}); allowed: one of them", "port")
     if port not in readings.ports:
-        raise InputError(f"found {shown(port)}; allowed: {names}", "port")
+        raise InputError(f"found {clean(port)}; allowed: {names}", "port")
     return port
 
 
@@ -193,7 +194,7 @@ def _has_load(readings: Readings, port: str) -> bool:
 def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> _Port:
     """Sort out a port's counters: those of what leaves where there are any, wide ones before narrow ones."""
     found: dict[Kind, list[tuple[Quantity, list[tuple[float, float]]]]] = {}
-    port = _Port(remarks=list(readings.remarks))
+    port = _Port(notes=list(readings.notes))
     for counter, quantity, series in readings.of(name):
         if quantity.leaving and quantity.kind in ("bytes", "packets", "drops"):
             port.totals[quantity.kind] = float(series[-1][1])
@@ -203,9 +204,9 @@ def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> 
     restarts = [
         after[0] for _, series in found.pop("uptime", []) for before, after in pairwise(series) if after[1] < before[1]
     ]
-    anew = any(quantity.plain and is_anew(series) for quantity, series in found.get("bytes", []))
+    anew = any(quantity.is_generic and is_per_interval(series) for quantity, series in found.get("bytes", []))
     if anew:
-        port.remarks.append("columns are taken as amounts of each row, because they fall as often as they rise")
+        port.notes.append("columns are taken as amounts of each row, because they fall as often as they rise")
     rates: dict[Kind, float] = {}
     if rate_bps is not None:
         # A tenth more: polls are not as punctual as their times.
@@ -222,10 +223,10 @@ def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> 
             continue
         if not best[0][0].leaving:
             what = _WORDS.get(kind, kind)
-            port.remarks.append(f"{what} are of what arrives at the port, because none are there of what leaves it")
+            port.notes.append(f"{what} are of what arrives at the port, because none are there of what leaves it")
         counts = []
         for quantity, series in best:
-            if target != kind or (quantity.plain and anew):
+            if target != kind or (quantity.is_generic and anew):
                 counts.append(
                     _amounts(series, None if target == kind else quantity.scale / (8 if kind == "rate" else 1))
                 )
@@ -274,7 +275,7 @@ def _amounts(series: Sequence[tuple[float, float]], per_second: float | None) ->
     return Counted(times, np.concatenate([[0.0], np.cumsum(values)]), broken, 0)
 
 
-def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: str) -> Counters:
+def _counters_of(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: str) -> Counters:
     rate_bps = link.rate.value if link.rate is not None else None
     base = next((port.counted[kind][0] for kind in ("bytes", "packets", "drops") if kind in port.counted), None)
     if base is None and not port.gauges and link.shaper is None:
@@ -292,20 +293,20 @@ def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: st
     if not seconds.size:
         amounts = {}
     interval = float(np.median(np.diff(times))) if times.size > 1 else 0.0
-    remarks = [*port.remarks, *link.remarks]
+    notes = [*port.notes, *link.notes]
     wraps = sum(each.wraps for counts in port.counted.values() for each in counts)
     if broken.any():
-        remarks.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter was reset or was "
+        notes.append(f"{int(broken.sum())} of {broken.size} poll intervals are left out: a counter was reset or was "
                        "not read")  # fmt: skip
     if port.narrow and not _is_unambiguous(interval, rate_bps):
         most = 2**32 * 8 / interval
         if rate_bps is None:
-            remarks.append(f"bytes are counted in 32 bits: a load above {most / 1e6:.0f} Mbit/s would look lower")
+            notes.append(f"bytes are counted in 32 bits: a load above {most / 1e6:.0f} Mbit/s would look lower")
         else:
             amounts.pop("bytes", None)
     starts = times[:-1][~broken]
     if "bytes" in amounts and link.rate is not None:
-        check_fits(
+        check_load(
             starts,
             seconds,
             amounts["bytes"] * 8 / seconds,
@@ -316,10 +317,8 @@ def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: st
     if base is None and port.totals.get("packets"):
         drops = port.totals.get("drops", 0.0)
         offered = drops + port.totals["packets"]
-        remarks.append(
-            f"since the counters began {drops:,.0f} of {offered:,.0f} packets were dropped; when is not known"
-        )
-    told = _Told(seconds, amounts, interval, rate_bps, port)
+        notes.append(f"since the counters began {drops:,.0f} of {offered:,.0f} packets were dropped; when is not known")
+    estimates = _Estimates(seconds, amounts, interval, rate_bps, port)
     return Counters(
         port=name,
         starts_s=starts,
@@ -330,9 +329,9 @@ def _told(name: str, port: _Port, link: LinkSpeed, readings: Readings, where: st
         interval_s=interval,
         wraps=wraps,
         restarts=int(broken.sum()),
-        estimates=told.estimates(),
-        unknown=told.unknown(),
-        remarks=tuple(remarks),
+        estimates=estimates.estimates(),
+        unknown=estimates.unknown(),
+        notes=tuple(notes),
         rate=link.rate,
         is_nominal=link.is_nominal,
         shaper=link.shaper,
@@ -345,7 +344,7 @@ def _is_unambiguous(interval_s: float, rate_bps: float | None) -> bool:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Estimates:
     """Numbers out of amounts between polls."""
 
     seconds: NDArray[np.float64]
@@ -404,7 +403,7 @@ class _Told:
         """The quantities that these counters cannot tell."""
         capture = "capture packets at the port: `forebay observe port.pcapng`"
         finest = f"load over less than {seconds_text(self.interval_s)}" if self.interval_s else "load over time"
-        said = [
+        entries = [
             Unknown(finest, "counters are read at the polls only", f"{capture}, or read queue watermarks"),
             Unknown("number of flows, their sizes and arrivals", "counters are sums over all flows",
                     "export flow records"),
@@ -415,17 +414,17 @@ class _Told:
             why = "no counter of bytes was read"
             if self.port.narrow:
                 why = f"a counter of 32 bits wraps more than once in {seconds_text(self.interval_s)} at this rate"
-            said.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
+            entries.append(Unknown("load", why, "poll counters of 64 bits, such as ifHCOutOctets"))
         drops = self.amounts.get("drops")
         if drops is None or (drops.any() and "packets" not in self.amounts):
-            said.append(
+            entries.append(
                 Unknown(
                     "losses", "the input does not have both drops and packets", "poll ifOutDiscards and packets too"
                 )
             )
         if "watermark" not in self.port.gauges:
-            said.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, if the "
+            entries.append(Unknown("the queue's peak", "no watermark was read", "poll the queue's watermark, if the "
                                 "device has one"))  # fmt: skip
         if self.rate_bps is None:
-            said.append(Unknown("utilization", "the link's rate is not given", "give `--rate`"))
-        return tuple(said)
+            entries.append(Unknown("utilization", "the link's rate is not given", "give `--rate`"))
+        return tuple(entries)

@@ -135,23 +135,25 @@ class Pareto:
 
     def below(self, x: ArrayLike) -> Numbers:
         """P(X <= x)."""
-        return np.minimum(-np.expm1(-self.shape * self._log(x)) / self._kept, 1.0)
+        return np.minimum(-np.expm1(-self.shape * self._log(x)) / self._share_below_maximum, 1.0)
 
     def above(self, x: ArrayLike) -> Numbers:
         """P(X > x)."""
-        return np.maximum((np.exp(-self.shape * self._log(x)) - 1 + self._kept) / self._kept, 0.0)
+        return np.maximum(
+            (np.exp(-self.shape * self._log(x)) - 1 + self._share_below_maximum) / self._share_below_maximum, 0.0
+        )
 
     def _log(self, x: ArrayLike) -> Numbers:
         return _array(np.log(np.maximum(_array(x), self.minimum) / self.minimum))
 
     @property
-    def _kept(self) -> float:
+    def _share_below_maximum(self) -> float:
         """Share of the distribution without a maximum that lies below it."""
         return 1.0 if self.maximum is None else -math.expm1(-self.shape * math.log(self.maximum / self.minimum))
 
     def quantile(self, p: ArrayLike) -> Numbers:
         """The x with P(X <= x) = p."""
-        return self.minimum * np.exp(-np.log1p(-_array(p) * self._kept) / self.shape)
+        return self.minimum * np.exp(-np.log1p(-_array(p) * self._share_below_maximum) / self.shape)
 
     @property
     def average(self) -> float:
@@ -162,7 +164,7 @@ class Pareto:
         # low * integral of a r^-a from 1 to the ratio of the ends.
         spread = math.log(high / low)
         grown = spread if abs(a - 1) < 1e-9 else math.expm1((1 - a) * spread) / (1 - a)
-        return a * low * grown / self._kept
+        return a * low * grown / self._share_below_maximum
 
     def form(self, amount: Amount) -> dict[str, Any]:
         """As the scenario's keys have it."""

@@ -61,8 +61,8 @@ def reduce_sample(sample: Sample, *, most: int = MOST_POINTS, floor: float = 0.0
     """
     shares = _grid(sample)
     values = sample.quantile(shares)
-    told = np.minimum(shares, 1 - shares) * sample.count >= BEYOND
-    factor = np.where(told, 1.0, BEYOND_TOLD)
+    resolved = np.minimum(shares, 1 - shares) * sample.count >= BEYOND
+    factor = np.where(resolved, 1.0, BEYOND_TOLD)
 
     def walked(tolerance: float) -> _Knots | None:
         return _walked(shares, values, tolerance * factor * values + floor, most)
@@ -126,7 +126,7 @@ def _walked(shares: Numbers, values: Numbers, room: Numbers, most: int) -> _Knot
 
 
 def _reached(
-    shares: Numbers, tube: tuple[Numbers, Numbers], heights: Numbers, layer: Places, wanted: NDArray[np.bool_]
+    shares: Numbers, tube: tuple[Numbers, Numbers], heights: Numbers, layer: Places, required: NDArray[np.bool_]
 ) -> tuple[Places, Places]:
     """Rising lines within the tube from the knots of a layer to knots at wanted grid points.
 
@@ -146,7 +146,7 @@ def _reached(
     possible = least <= most
     # The next point is always reached: quantiles do not fall.
     possible[:, 0] = True
-    begins, steps = np.nonzero(possible & inside & wanted[ahead])
+    begins, steps = np.nonzero(possible & inside & required[ahead])
     least, most, to = least[begins, steps], most[begins, steps], ahead[begins, steps]
     slopes = (heights[to] - starts[begins, None]) / run[begins, steps, None]
     slack = 1e-9 * (np.abs(most) + least)

@@ -84,7 +84,7 @@ class Estimate:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
-    def worth(self) -> float:
+    def effective_samples(self) -> float:
         """Independent observations that tell as much as it does; infinitely many of what was counted."""
         return math.inf if self.low == self.high else self.independent
 
@@ -150,7 +150,7 @@ def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
     value, errors = part.value / whole.value, None
     if part.is_bounded and whole.is_bounded:
         errors = (_relative(part), _relative(whole)[::-1]) if value else ((0.0, 0.0),)
-    return _in_quadrature(value, errors, "", source, part.samples, min(part.worth, whole.worth))
+    return _in_quadrature(value, errors, "", source, part.samples, min(part.effective_samples, whole.effective_samples))
 
 
 def product(first: Estimate, second: Estimate, factor: float, unit: str, source: str) -> Estimate:
@@ -158,7 +158,7 @@ def product(first: Estimate, second: Estimate, factor: float, unit: str, source:
     value, errors = first.value * second.value * factor, None
     if first.is_bounded and second.is_bounded and value:
         errors = (_relative(first), _relative(second))
-    samples, worth = min(first.samples, second.samples), min(first.worth, second.worth)
+    samples, worth = min(first.samples, second.samples), min(first.effective_samples, second.effective_samples)
     return _in_quadrature(value, errors, unit, source, samples, worth)
 
 

@@ -21,8 +21,8 @@ def value_text(number: float, unit: str) -> str:
         return formatting.size(number)
     if unit == "share":
         return percent(number)
-    plain = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
-    return f"{plain} a second" if unit == "1/s" else f"{plain} {unit}".strip()
+    bare_text = f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    return f"{bare_text} a second" if unit == "1/s" else f"{bare_text} {unit}".strip()
 
 
 def interval_text(estimate: Estimate, unit: str | None = None) -> str:

@@ -132,15 +132,15 @@ class RoundTrips:
         if self.each:
             return Choice(tuple(each.value for each in self.each))
         rising = np.maximum.accumulate([each.estimate.value for each in self.quantiles]).tolist()
-        told = [(value, each.probability) for value, each in zip(rising, self.quantiles, strict=True)]
-        if len(told) == 1:
-            return Choice((told[0][0],))
+        points = [(value, each.probability) for value, each in zip(rising, self.quantiles, strict=True)]
+        if len(points) == 1:
+            return Choice((points[0][0],))
         # On to both ends as between the last two, within a factor of two.
-        (x0, p0), (x1, p1) = told[:2]
-        (y0, q0), (y1, q1) = told[-2:]
+        (x0, p0), (x1, p1) = points[:2]
+        (y0, q0), (y1, q1) = points[-2:]
         begin = [(max(x0 / 2, x0 - (x1 - x0) / (p1 - p0) * p0), 0.0)] if p0 > 0 else []
         end = [(min(2 * y1, y1 + (y1 - y0) / (q1 - q0) * (1 - q1)), 1.0)] if q1 < 1 else []
-        return Cdf((*begin, *told, *end))
+        return Cdf((*begin, *points, *end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,16 +367,16 @@ class Finding:
     def unidentified(self) -> tuple[Unknown, ...]:
         """All that the input does not identify, of the link and of groups too, each once."""
         of_link = (self.link.rate, self.link.buffer, self.link.queue, self.limited)
-        told = [each for each in of_link if isinstance(each, Unknown)]
+        unknown = [each for each in of_link if isinstance(each, Unknown)]
         if self.load is not None:
             # An unknown rate implies that the time at which the link is full is unknown.
             of_load = (self.load.hurst,) if isinstance(self.link.rate, Unknown) else (self.load.filled, self.load.hurst)
-            told += [each for each in of_load if isinstance(each, Unknown)]
-        told += self.unknown
+            unknown += [each for each in of_load if isinstance(each, Unknown)]
+        unknown += self.unknown
         for group in self.groups:
             values = (group.count, group.controller, group.round_trips, *group.unknown)
-            told += [each for each in values if isinstance(each, Unknown)]
-        return tuple(dict.fromkeys(told))
+            unknown += [each for each in values if isinstance(each, Unknown)]
+        return tuple(dict.fromkeys(unknown))
 
 
 #: Windows in which no more comes than a link carries, however packets are held up and handed on together, in seconds.
@@ -433,8 +433,8 @@ def _hidden(value: Any) -> Any:
     if isinstance(value, Sample):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        told = {each.name: _hidden(getattr(value, each.name)) for each in dataclasses.fields(value)}
-        return dataclasses.replace(value, **told)
+        values = {each.name: _hidden(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return dataclasses.replace(value, **values)
     if isinstance(value, Mapping):
         return {_hidden(key): _hidden(each) for key, each in value.items()}
     return tuple(map(_hidden, value)) if isinstance(value, tuple) else value
@@ -454,66 +454,72 @@ _KINDS: Mapping[type, str] = {
 
 def finding_json(finding: Finding) -> dict[str, Any]:
     """The finding as nested dictionaries, without addresses; distributions have the scenario's form."""
-    told: dict[str, Any] = _plain(without_addresses(finding))
-    return told | {"unidentified": _plain(without_addresses(finding.unidentified))}
+    data: dict[str, Any] = _to_jsonable(without_addresses(finding))
+    return data | {"unidentified": _to_jsonable(without_addresses(finding.unidentified))}
 
 
 @singledispatch
-def _plain(value: Any) -> Any:
+def _to_jsonable(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = {"kind": _KINDS[type(value)]} if type(value) in _KINDS else {}
-        return kind | {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return kind | {each.name: _to_jsonable(getattr(value, each.name)) for each in dataclasses.fields(value)}
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: Mapping) -> Any:  # type: ignore[type-arg]
-    return {key: _plain(each) for key, each in value.items()}
+    return {key: _to_jsonable(each) for key, each in value.items()}
 
 
-@_plain.register(tuple)
-@_plain.register(list)
+@_to_jsonable.register(tuple)
+@_to_jsonable.register(list)
 def _(value: list[Any] | tuple[Any, ...]) -> Any:
-    return [_plain(each) for each in value]
+    return [_to_jsonable(each) for each in value]
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: Unknown) -> Any:
     ends = {"at_least": value.at_least, "at_most": value.at_most}
-    told = {name: _plain(end) for name, end in ends.items() if end is not None}
-    return {"unknown": value.what, "because": value.because, "measure": value.measure, **told}
+    values = {name: _to_jsonable(end) for name, end in ends.items() if end is not None}
+    return {"unknown": value.what, "because": value.because, "measure": value.measure, **values}
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: Estimate) -> Any:
-    told = {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
-    return told if value.is_most else {name: each for name, each in told.items() if name != "is_most"}
+    values = {each.name: _to_jsonable(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    return values if value.is_most else {name: each for name, each in values.items() if name != "is_most"}
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: Sample) -> Any:
     shares = np.linspace(0, 1, POINTS)
     points = zip(value.quantile(shares).tolist(), shares.tolist(), strict=True)
     return {"count": round(value.count), "points": [list(point) for point in points]}
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: FittedDistribution) -> Any:
     distribution = value.distribution.form(time_text if value.unit == "s" else size_text)
-    return {"what": value.what, "unit": value.unit, "data": _plain(value.data), "law": distribution, "why": value.why}
+    return {
+        "what": value.what,
+        "unit": value.unit,
+        "data": _to_jsonable(value.data),
+        "law": distribution,
+        "why": value.why,
+    }
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: OpenLoop) -> Any:
     laws = {"size": value.size.form(size_text), "gap": value.gap.form(time_text)}
-    told = {"of_size": value.of_size, "of_gap": value.of_gap, "load": _plain(value.load)}
-    return {"kind": _KINDS[OpenLoop], **laws, **told}
+    values = {"of_size": value.of_size, "of_gap": value.of_gap, "load": _to_jsonable(value.load)}
+    return {"kind": _KINDS[OpenLoop], **laws, **values}
 
 
-@_plain.register
+@_to_jsonable.register
 def _(value: RoundTrips) -> Any:
     distribution = None if value.distribution is None else value.distribution.form(time_text)
-    return {"each": _plain(value.each), "quantiles": _plain(value.quantiles), "law": distribution}
+    return {"each": _to_jsonable(value.each), "quantiles": _to_jsonable(value.quantiles), "law": distribution}
 
 
 def amount_text(estimate: Estimate, digits: int) -> str:

@@ -93,9 +93,9 @@ def tested(sample: Numbers, fitter: Fitter, seed: int) -> Fit | None:
     worse = drawn = 0
     while drawn < DRAWN and worse < WORSE:
         other = np.sort(distribution.quantile(np.maximum(random.random(sample.size), 1e-12)))
-        again = fitter(other)
+        refitted = fitter(other)
         drawn += 1
-        worse += again is None or anderson_darling(other, again) >= statistic
+        worse += refitted is None or anderson_darling(other, refitted) >= statistic
     probability = worse / drawn if worse == WORSE else (worse + 1) / (drawn + 1)
     return Fit(distribution, statistic, probability, sample.size)
 

@@ -17,7 +17,14 @@ from forebay.results.statistics import normal_quantile, student_quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["batch_ratio", "independent_of", "mean_worth", "quantile", "share_without_events", "weighted_quantile"]
+__all__ = [
+    "batch_ratio",
+    "effective_samples_of_mean",
+    "independent_of",
+    "quantile",
+    "share_without_events",
+    "weighted_quantile",
+]
 
 #: Batches of a correlated series; Schmeiser (1982) finds no gain from more than 10 to 30.
 BATCHES = 10
@@ -47,11 +54,11 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
     rest = tops - ratio * bottoms
     error = math.sqrt(float((rest**2).sum()) * batches / (batches - 1)) / float(below.sum())
     half = student_quantile((1 + CONFIDENCE) / 2, batches - 1) * error
-    worth = min(mean_worth(above - ratio * below, batches), float(np.count_nonzero(above)))
+    worth = min(effective_samples_of_mean(above - ratio * below, batches), float(np.count_nonzero(above)))
     return Estimate(ratio, max(0.0, ratio - half), ratio + half, unit, source, count, worth)
 
 
-def mean_worth(series: NDArray[np.float64], batches: int) -> float:
+def effective_samples_of_mean(series: NDArray[np.float64], batches: int) -> float:
     """The number of independent observations that the mean of a series is worth, by its neighbors and by its batches.
 
     Parameters

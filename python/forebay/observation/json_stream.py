@@ -45,7 +45,7 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
         text = rest + decode.decode(piece, final=ended)
         at, counted = 0, 0
         while True:
-            at = _behind(text, at)
+            at = _next_start(text, at)
             line += text.count("\n", counted, at)
             counted = at
             if at == len(text):
@@ -67,7 +67,7 @@ def read_objects(pieces: Iterator[bytes], where: str) -> Iterator[tuple[int, dic
         rest = text[at:]
 
 
-def _behind(text: str, at: int) -> int:
+def _next_start(text: str, at: int) -> int:
     """The index at which the next object begins."""
     match = _BETWEEN.match(text, at)
     return at if match is None else match.end()

@@ -24,11 +24,11 @@ from forebay.observation.streams import Place, Stream
 
 __all__ = [
     "Limit",
-    "beside_others",
     "count_limited",
     "doubtful_limits",
     "is_long",
     "limits",
+    "limits_on_shared_link",
     "lost_here",
     "receiver_share",
 ]
@@ -124,7 +124,7 @@ def _limit(stream: Stream, place: Place, full: tuple[float, NDArray[np.float64] 
     return Limit.ELSEWHERE if constant else Limit.UNKNOWN
 
 
-def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[list[Limit], dict[int, float]]:
+def limits_on_shared_link(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[list[Limit], dict[int, float]]:
     """Determine the limits of long streams that share a link, with regard to those that keep to a schedule.
 
     Parameters
@@ -146,22 +146,24 @@ def beside_others(streams: Sequence[Stream], found: Sequence[Limit]) -> tuple[li
     schedules = _schedules(streams, found)
     largest = max((stream.mean_bps for stream in streams), default=0.0)
     small = {place for place in schedules if streams[place].mean_bps < _BELOW * largest}
-    kept = {place for place, each in schedules.items() if each.is_kept and (each.large or place in small)}
-    alike = {place for place in kept if streams[place].mean_bps >= _ALIKE * largest}
+    followed = {place for place, each in schedules.items() if each.is_followed and (each.large or place in small)}
+    alike = {place for place in followed if streams[place].mean_bps >= _ALIKE * largest}
     # A fair scheduler gives equal rates, as equal applications do.
     doubted = alike if len(alike) > 1 else set()
-    kept -= doubted
+    followed -= doubted
     linked = {place for place, limit in enumerate(found) if limit is Limit.LINK}
-    if kept and kept == linked:
+    if followed and followed == linked:
         # A flow that overflows a queue is not on a schedule all the time.
-        least = min(kept, key=lambda place: schedules[place].share)
+        least = min(followed, key=lambda place: schedules[place].share)
         if schedules[least].share < _SURELY:
-            kept.discard(least)
+            followed.discard(least)
             doubted = doubted | {least}
-    for place in kept:
+    for place in followed:
         limits[place] = Limit.ELSEWHERE
-    if len(linked - kept) > 1:
-        doubted = doubted | {place for place, each in schedules.items() if place not in kept and each.may_be_kept}
+    if len(linked - followed) > 1:
+        doubted = doubted | {
+            place for place, each in schedules.items() if place not in followed and each.may_be_followed
+        }
     return limits, {place: schedules[place].share for place in sorted(doubted)}
 
 
@@ -187,30 +189,30 @@ def doubtful_limits(
         Whether the rate of the link is known, so that a link that is not full limits no stream.
     """
     least = _ASKED * sum(stream.bytes for stream in streams)
-    told: dict[int, str] = {}
+    doubts: dict[int, str] = {}
     for number, (stream, limit) in enumerate(zip(streams, found, strict=True)):
         if stream.bytes < least or limit not in (Limit.ELSEWHERE, Limit.UNKNOWN):
             continue
         if lost_here(stream, place):
             if limit is Limit.UNKNOWN or not _is_on_schedule(stream):
-                told[number] = "it lost packets that this queue may have dropped"
+                doubts[number] = "it lost packets that this queue may have dropped"
         elif limit is Limit.UNKNOWN:
-            told[number] = "its rate varies without a loss, so this link may limit it"
+            doubts[number] = "its rate varies without a loss, so this link may limit it"
         elif not rate_known and _waits(stream):
-            told[number] = "its packets wait in a queue, so this link may limit it"
-    return told
+            doubts[number] = "its packets wait in a queue, so this link may limit it"
+    return doubts
 
 
 def _is_cut(stream: Stream) -> bool:
     """Whether losses cut the window of a stream: an application that writes at one rate goes on as before."""
-    kept = [event.kept for event in congestion_signals(stream).events]
-    return len(kept) >= _CUTS and float(np.median(kept)) <= _CUT_TO
+    ratios = [event.window_ratio for event in congestion_signals(stream).events]
+    return len(ratios) >= _CUTS and float(np.median(ratios)) <= _CUT_TO
 
 
 def _is_on_schedule(stream: Stream) -> bool:
     """Whether a stream makes up after a loss for what its application wrote meanwhile."""
     schedule = find_schedule(stream, _EVENTS)
-    return schedule is not None and schedule.is_kept
+    return schedule is not None and schedule.is_followed
 
 
 def _waits(stream: Stream) -> bool:

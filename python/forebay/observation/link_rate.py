@@ -139,7 +139,7 @@ def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Es
     for place in np.argsort(pairs)[::-1][:16]:
         if pairs[place] < _SPIKE:
             return None
-        if faster[place + 2] > _FASTER or not _stands_out(pairs, int(place)):
+        if faster[place + 2] > _FASTER or not _is_peak(pairs, int(place)):
             continue
         inside = (bins - first == place) | (bins - first == place + 1)
         if tick > _STEP * float(gaps.seconds[known][inside].min()):
@@ -164,7 +164,7 @@ def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Es
     return None
 
 
-def _stands_out(pairs: NDArray[np.float64], place: int) -> bool:
+def _is_peak(pairs: NDArray[np.float64], place: int) -> bool:
     around = [place + off for off in (-6, -5, -4, -3, 3, 4, 5, 6) if 0 <= place + off < len(pairs)]
     return not around or bool(pairs[place] > _PROMINENCE * np.median(pairs[around]))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown, ratio
-from forebay.observation.intervals import mean_worth
+from forebay.observation.intervals import effective_samples_of_mean
 from forebay.observation.sample import Quantile
 
 __all__ = ["SCALES", "Burstiness", "Column", "Load", "LoadSeries", "Scale", "load_of"]
@@ -185,7 +185,7 @@ def load_of(
         raise ValueError(msg)
     bps = bins * (8 / bin_s)
     mean = _mean(bps, "bit/s", source)
-    left_out = {scale: _left_out(bins, bin_s, scale, tick_s) for scale in SCALES}
+    left_out = {scale: _reason_to_omit(bins, bin_s, scale, tick_s) for scale in SCALES}
     return Load(
         mean=mean,
         utilization=_utilization(mean, rate),
@@ -198,7 +198,7 @@ def load_of(
     )
 
 
-def _left_out(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str | None:
+def _reason_to_omit(bins: Numbers, bin_s: float, scale: float, tick_s: float) -> str | None:
     """Why a scale is not told; None where it is."""
     from forebay.text.formatting import clock_time, duration
 
@@ -237,7 +237,7 @@ def _mean(series: Numbers, unit: str, source: str) -> Estimate:
     half = inside.half_width
     if half is None or series.size < FEWEST_SAMPLES:
         return Estimate(value, -math.inf, math.inf, unit, source, int(series.size))
-    worth = mean_worth(series, BATCHES)
+    worth = effective_samples_of_mean(series, BATCHES)
     if np.ptp(series) > 0 and not _is_share(series):
         # Where packets are few, most windows are empty and tell nothing of how much they vary.
         worth = min(worth, float(np.count_nonzero(series)))

@@ -59,10 +59,10 @@ def _written(number: float, digits: int, units: tuple[tuple[str, int], ...]) -> 
     if rounded == 0:
         return f"0{units[0][0] if units is not _TIMES else 's'}"
     unit, power = next((each for each in reversed(units) if rounded >= Decimal(1).scaleb(each[1])), units[0])
-    return f"{_plain(rounded.scaleb(-power))}{unit}"
+    return f"{_decimal_text(rounded.scaleb(-power))}{unit}"
 
 
-def _plain(number: Decimal) -> str:
+def _decimal_text(number: Decimal) -> str:
     """The number as text without an exponent and without trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

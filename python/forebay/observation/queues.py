@@ -83,11 +83,11 @@ def queue_limit(backlogs: Backlogs) -> Queue:
         )
     in_packets = _limit(backlogs.taken_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
     if in_packets is None:
-        in_packets = _late_limit(backlogs.through_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
+        in_packets = _limit_with_late_stamps(backlogs.through_packets, backlogs.lost_packets, "packets", _PACKETS_OFF)
     own = float(np.median(backlogs.lost_bytes / np.maximum(backlogs.lost_packets, 1.0)))
     in_bytes = _limit(backlogs.taken_bytes, backlogs.lost_bytes, "byte", own)
     if in_bytes is None:
-        in_bytes = _late_limit(backlogs.through_bytes, backlogs.lost_bytes, "byte", own)
+        in_bytes = _limit_with_late_stamps(backlogs.through_bytes, backlogs.lost_bytes, "byte", own)
     both = [found for found in (in_packets, in_bytes) if found is not None]
     if not both:
         return Queue(
@@ -132,7 +132,7 @@ def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> _E
     return _Enclosed(taken, *ends, unit, "what was taken and lost on its two sides", len(lost))
 
 
-def _late_limit(
+def _limit_with_late_stamps(
     through: tuple[NDArray[np.float64], NDArray[np.float64]] | None, lost: NDArray[np.float64], unit: str, own: float
 ) -> _Enclosed | None:
     """The limit where a few packets were stamped late: losses are at one backlog, and next to nothing is taken beyond.

@@ -15,7 +15,7 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.extras import need
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Span, Window, day_of
-from forebay.observation.counter_files.speeds import check_fits
+from forebay.observation.counter_files.speeds import check_load
 from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.flow_assembly import Evidence, Timeouts, assemble_flows, gather, timeouts
@@ -65,7 +65,7 @@ class FlowRecords:
         Estimates by name, such as "load" and "size_p50".
     unknown : tuple of Unknown
         Quantities that records cannot tell.
-    remarks : tuple of str
+    notes : tuple of str
         Remarks on the input, one sentence each.
     day : Day or None
         Load over the day, if the records cover two times their resolution; the other fields concern its span.
@@ -83,7 +83,7 @@ class FlowRecords:
     sizes: NDArray[np.float64]
     estimates: Mapping[str, Estimate]
     unknown: tuple[Unknown, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     day: Day | None
     _records: Store = field(repr=False)
     _flows: Store = field(repr=False)
@@ -141,14 +141,14 @@ def read_records(
         raise InputError(f"found no file; allowed: {ALLOWED}")
     records, reading, found = _records(files, sampling, output, progress)
     evidence = gather(records.buckets())
-    told = timeouts(evidence)
-    resolution = _resolution(evidence, told)
+    intervals = timeouts(evidence)
+    resolution = _resolution(evidence, intervals)
     day, span = _day(records, resolution, window)
     if span is not None:
         records = _cut(records, span)
-        resolution = _resolution(gather(records.buckets()), told)
+        resolution = _resolution(gather(records.buckets()), intervals)
     first, last = _span(records)
-    covered = Covered(first, last, resolution, told.inactive_s)
+    covered = Covered(first, last, resolution, intervals.inactive_s)
     width = width_for(first, last)
     smear = SpreadSum(first, last, width)
     flows = Store(_flow_schema(), "pair")
@@ -156,38 +156,38 @@ def read_records(
     for bucket in records.buckets():
         smear.add(*_spread(bucket))
         findings.add_records(bucket)
-        pieces = assemble_flows(bucket, told.inactive_s)
+        pieces = assemble_flows(bucket, intervals.inactive_s)
         findings.add_flows(pieces)
         flows.add(pieces)
     load = Series(first, width, smear.sums() * 8 / width, covered.resolution_s, "bit/s")
     if rate_bps is not None and findings.sampling == 1:
-        _check_fits(load, rate_bps, str(files[0].path))
+        _check_load(load, rate_bps, str(files[0].path))
     return FlowRecords(
         count=records.height,
         formats=tuple(found),
         first_s=first,
         last_s=last,
         sampling=findings.sampling,
-        timeouts=told,
+        timeouts=intervals,
         load=load,
         long_flows=findings.long_flows(),
         arrivals_s=findings.arrivals(),
         sizes=findings.sizes(),
         estimates=findings.estimates(load),
         unknown=unknown_of(findings, load),
-        remarks=(*(() if day is None else (day.span.sentence,)), *_remarks(records, reading, told, findings, output)),
+        notes=(*(() if day is None else (day.span.sentence,)), *_notes(records, reading, intervals, findings, output)),
         day=day,
         _records=records,
         _flows=flows,
     )
 
 
-def _check_fits(load: Series, rate_bps: float, where: str) -> None:
+def _check_load(load: Series, rate_bps: float, where: str) -> None:
     """Refuse records of more than the link carries; the load of sampled ones is too uncertain for that."""
     means = np.asarray(load.averaged(load.resolution_s), dtype=np.float64)
     seconds = np.full(means.size, load.resolution_s)
     starts = load.start_s + load.resolution_s * np.arange(means.size, dtype=np.float64)
-    check_fits(starts, seconds, means, given_rate(rate_bps), where, "records of this link in this direction")
+    check_load(starts, seconds, means, given_rate(rate_bps), where, "records of this link in this direction")
 
 
 def _spread(bucket: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -196,10 +196,10 @@ def _spread(bucket: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float
     return bucket["start_s"].to_numpy(), bucket["end_s"].to_numpy(), amount
 
 
-def _resolution(evidence: Evidence, told: Timeouts) -> float:
+def _resolution(evidence: Evidence, intervals: Timeouts) -> float:
     """A record spreads its bytes over its time: below the active timeout, or the longest record, nothing is told."""
-    if told.active_s:
-        return max(1.0, told.active_s)
+    if intervals.active_s:
+        return max(1.0, intervals.active_s)
     longest = max((float(each.max()) for each in evidence.lasting if each.size), default=1.0)
     return max(1.0, longest)
 
@@ -226,13 +226,13 @@ def _cut(records: Store, span: Span) -> Store:
     """The records' parts inside of a span, with bytes and packets in proportion; flags of what is cut say nothing."""
     import polars as pl
 
-    kept = Store(schema(), "pair")
+    store = Store(schema(), "pair")
     begin, end = pl.col("start_s").clip(lower_bound=span.begin_s), pl.col("end_s").clip(upper_bound=span.end_s)
     lasting = pl.col("end_s") - pl.col("start_s")
     share = pl.when(lasting > 0).then((end - begin) / lasting).otherwise(1.0)
     for bucket in records.buckets():
         inside = bucket.filter((pl.col("end_s") > span.begin_s) & (pl.col("start_s") < span.end_s))
-        kept.add(
+        store.add(
             inside.with_columns(
                 start_s=begin,
                 end_s=end,
@@ -241,7 +241,7 @@ def _cut(records: Store, span: Span) -> Store:
                 tcp_flags=pl.when(share >= 1).then(pl.col("tcp_flags")),
             )
         )
-    return kept
+    return store
 
 
 def _records(
@@ -263,8 +263,8 @@ def _records(
                 others.update(table["output"].drop_nulls().unique().to_list()[:_NAMED])
                 table = table.filter(pl.col("output") == output)
             if sampling > 1:
-                said = pl.col("sampling")
-                table = table.with_columns(pl.when(said > 1).then(said).otherwise(sampling).cast(pl.UInt32))
+                statements = pl.col("sampling")
+                table = table.with_columns(pl.when(statements > 1).then(statements).otherwise(sampling).cast(pl.UInt32))
             for direction, store in stores.items():
                 if direction == 0 and not reading.two_way:
                     store.add(table)
@@ -321,32 +321,34 @@ def _flow_schema() -> dict[str, pl.DataType]:
     return dict(assemble_flows(pl.DataFrame(schema=schema()), 1.0).schema)
 
 
-def _remarks(
-    records: Store, reading: Reading, told: Timeouts, findings: FlowStatistics, output: int | None
+def _notes(
+    records: Store, reading: Reading, intervals: Timeouts, findings: FlowStatistics, output: int | None
 ) -> tuple[str, ...]:
     """Remarks on the input."""
     import polars as pl
 
-    said = list(reading.remarks)
+    notes = list(reading.notes)
     if findings.sampling > 1:
-        said.append(f"one packet in {findings.sampling} was sampled; bytes and packets are multiplied by this number")
-    if told.active_s is None:
-        said.append("records show no active timeout; the resolution is the duration of the longest record")
-    if told.assumed:
-        said.append(f"records do not show the inactive timeout; {told.inactive_s:g} s is assumed, the usual value")
+        notes.append(f"one packet in {findings.sampling} was sampled; bytes and packets are multiplied by this number")
+    if intervals.active_s is None:
+        notes.append("records show no active timeout; the resolution is the duration of the longest record")
+    if intervals.assumed:
+        notes.append(
+            f"records do not show the inactive timeout; {intervals.inactive_s:g} s is assumed, the usual value"
+        )
     if reading.backward:
-        said.append(f"{reading.backward} records end before they begin; their duration is set to zero")
+        notes.append(f"{reading.backward} records end before they begin; their duration is set to zero")
     if reading.unread:
-        said.append(f"{reading.unread} sets of export packets came before their template and are omitted")
+        notes.append(f"{reading.unread} sets of export packets came before their template and are omitted")
     if reading.impossible:
-        said.append(f"{reading.impossible} exported records have impossible times or bytes and are omitted")
+        notes.append(f"{reading.impossible} exported records have impossible times or bytes and are omitted")
     if findings.window.short:
-        said.append(
+        notes.append(
             "the records cover less than four times their resolution, so flows that are cut at both ends bias "
             "all results"
         )
     if findings.cut:
-        said.append(f"{findings.cut} of {findings.flows} flows were active at the beginning or the end of the "
+        notes.append(f"{findings.cut} of {findings.flows} flows were active at the beginning or the end of the "
                     "records; their sizes are omitted")  # fmt: skip
     if output is None and not reading.two_way:
         used = records.lazy().group_by("output").agg(pl.col("bytes").sum()).sort("bytes", descending=True).collect()
@@ -354,6 +356,6 @@ def _remarks(
         if len(known) > 1:
             total = float(used["bytes"].sum()) or 1.0
             shares = ", ".join(f"{number} ({size / total:.0%})" for number, size in known[:4])
-            said.append(f"records of {len(known)} output interfaces are counted together: {shares}"
+            notes.append(f"records of {len(known)} output interfaces are counted together: {shares}"
                         f"{', ...' if len(known) > 4 else ''}")  # fmt: skip
-    return tuple(said)
+    return tuple(notes)

@@ -84,20 +84,20 @@ def _reaches_below(found: Estimate, least: float) -> bool:
 
 
 def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> list[str]:
-    told = []
+    sentences = []
     if isinstance(load.utilization, Estimate):
-        told.append(f"The utilization is {_interval(load.utilization)}.")
+        sentences.append(f"The utilization is {_interval(load.utilization)}.")
     if isinstance(load.filled, Estimate):
         full = f"full ({percent(FILLED)} of its rate or more)"
-        told.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
+        sentences.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
     if isinstance(limited, Estimate):
         between = f" ({limited.low:.3g} to {limited.high:.3g})" if limited.is_bounded else ""
-        told.append(f"Long flows that this link limits: {limited.value:.3g} at a time{between}.")
+        sentences.append(f"Long flows that this link limits: {limited.value:.3g} at a time{between}.")
     else:
-        told.append(f"The number of long flows that this link limits is unknown, because {limited.because}.")
+        sentences.append(f"The number of long flows that this link limits is unknown, because {limited.because}.")
     if isinstance(unyielding, Estimate):
-        told.append(f"Unresponsive traffic has a load of {_interval(unyielding)}.")
-    return told
+        sentences.append(f"Unresponsive traffic has a load of {_interval(unyielding)}.")
+    return sentences
 
 
 def _interval(share: Estimate) -> str:

@@ -59,7 +59,7 @@ def base_round_trip(
     tick_s : float
         Resolution of the capture's clock.
     """
-    apart = _apart(stream, rate_bps)
+    apart = _both_sides(stream, rate_bps)
     if apart is not None:
         return _resolved(apart, tick_s)
     parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
@@ -160,7 +160,7 @@ def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]
     return 0.0, seen, own
 
 
-def _apart(stream: Stream, rate_bps: float | None) -> _Least | None:
+def _both_sides(stream: Stream, rate_bps: float | None) -> _Least | None:
     """From both sides of the queue: the ways before and behind it, neither of which waits there.
 
     A router stamps a packet as it begins to send it, and what listens to the line when it has: the interval has both.

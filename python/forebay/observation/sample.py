@@ -121,9 +121,11 @@ class Sample:
         """The quantiles that the sample is large enough for, with their intervals."""
         from scipy.special import betaincinv
 
-        told = [p for p in probabilities if self.count * min(p, 1 - p) >= BEYOND or (p == 0.5 and self.count >= BEYOND)]
+        resolved = [
+            p for p in probabilities if self.count * min(p, 1 - p) >= BEYOND or (p == 0.5 and self.count >= BEYOND)
+        ]
         found = []
-        for p in told:
+        for p in resolved:
             ends = betaincinv(
                 self.count * p + 0.5, self.count * (1 - p) + 0.5, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
             )

@@ -63,12 +63,12 @@ class Schedule:
     large: bool
 
     @property
-    def is_kept(self) -> bool:
+    def is_followed(self) -> bool:
         """Whether the sender keeps to it."""
         return self.tested and self.share >= STEADY
 
     @property
-    def may_be_kept(self) -> bool:
+    def may_be_followed(self) -> bool:
         """Whether the sender may keep to it: often, or without anything that would have moved it."""
         return self.large and self.share >= _PERHAPS
 

@@ -104,8 +104,8 @@ def _empirical(empirical: Reduced, tried: tuple[Fit, ...], count: float) -> str:
     if not tried:
         return f"{points}; fewer than {FEWEST} are too few to test a law with"
     names = [_NAMES[type(fit.distribution).__name__] for fit in tried]
-    told = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{points}; {told} fail Anderson and Darling's test (p < {LEVEL:g})"
+    text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{points}; {text} fail Anderson and Darling's test (p < {LEVEL:g})"
 
 
 def _percent(share: float) -> str:

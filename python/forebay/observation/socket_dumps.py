@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from forebay.observation.timestamps import parse_timestamp
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 
 __all__ = ["ALLOWED", "Dump", "Socket", "dumps"]
 
@@ -223,7 +223,7 @@ def _entry(words: list[str]) -> tuple[str, tuple[str, str], list[str]] | None:
 
 
 def _socket(number: int, state: str, facts: list[str], ignored: Counter[str]) -> Socket:
-    said: dict[str, float] = {}
+    values: dict[str, float] = {}
     controller, limited = "unknown", False
     at = 0
     while at < len(facts):
@@ -236,9 +236,9 @@ def _socket(number: int, state: str, facts: list[str], ignored: Counter[str]) ->
             if rate is None:
                 _ignore(ignored, word)
             elif name is not None:
-                said[name] = rate
+                values[name] = rate
         elif (fact := _FACT.match(word)) is not None:
-            if not _take(fact[1], fact[2], said):
+            if not _take(fact[1], fact[2], values):
                 _ignore(ignored, fact[1])
         elif word == "app_limited":
             limited = True
@@ -248,29 +248,29 @@ def _socket(number: int, state: str, facts: list[str], ignored: Counter[str]) ->
             controller = word
         else:
             _ignore(ignored, word)
-    return Socket(number, state, controller, app_limited=limited, **said)
+    return Socket(number, state, controller, app_limited=limited, **values)
 
 
-def _take(name: str, value: str, said: dict[str, float]) -> bool:
+def _take(name: str, value: str, values: dict[str, float]) -> bool:
     """Keep the value of a fact; return whether it was understood."""
     if name == "rtt":
         smoothed, _, deviation = value.partition("/")
-        return _keep("rtt_s", _number(smoothed), 1000, said) and _keep(
-            "rtt_deviation_s", _number(deviation), 1000, said
+        return _keep("rtt_s", _number(smoothed), 1000, values) and _keep(
+            "rtt_deviation_s", _number(deviation), 1000, values
         )
     if name == "retrans":  # now and ever
         now, _, ever = value.partition("/")
-        return _keep("retransmitting", _number(now), 1, said) and _keep("retransmitted", _number(ever), 1, said)
+        return _keep("retransmitting", _number(now), 1, values) and _keep("retransmitted", _number(ever), 1, values)
     if name in _NUMBERS:
         field, parts = _NUMBERS[name]
-        return _keep(field, _number(value), parts, said)
+        return _keep(field, _number(value), parts, values)
     return name in _PASSED
 
 
-def _keep(field: str, number: float | None, parts: int, said: dict[str, float]) -> bool:
+def _keep(field: str, number: float | None, parts: int, values: dict[str, float]) -> bool:
     if number is None:
         return False
-    said[field] = number / parts
+    values[field] = number / parts
     return True
 
 
@@ -291,4 +291,4 @@ def _rate(text: str) -> float | None:
 def _ignore(ignored: Counter[str], name: str) -> None:
     """Count an unknown word; a word that could be an address keeps no name."""
     short = name if re.fullmatch(r"[A-Za-z_][A-Za-z_-]{0,30}", name) else "other"
-    ignored[legible(short) if short in ignored or len(ignored) < MOST_NAMES else "other"] += 1
+    ignored[sanitize(short) if short in ignored or len(ignored) < MOST_NAMES else "other"] += 1

@@ -85,7 +85,7 @@ class Sockets:
         Controllers as the kernel names them, the one with most connections first.
     unknown : tuple of Unknown
         Quantities that sockets cannot tell.
-    remarks : tuple of str
+    notes : tuple of str
         Remarks on the input, one sentence each.
     ignored : mapping
         Names of unknown facts with their counts.
@@ -97,7 +97,7 @@ class Sockets:
     limits: tuple[str, ...]
     controllers: tuple[str, ...]
     unknown: tuple[Unknown, ...]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     ignored: Mapping[str, int]
 
 
@@ -135,7 +135,7 @@ def read_sockets(text: str, where: str = "sockets") -> Sockets:
         limits=limits,
         controllers=tuple(reversed(controllers)),
         unknown=_unknown(sockets, found),
-        remarks=_remarks(sockets, found),
+        notes=_notes(sockets, found),
         ignored=ignored,
     )
 
@@ -186,36 +186,36 @@ def _is_idle(socket: Socket) -> bool:
 
 
 def _unknown(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[Unknown, ...]:
-    said = [
+    unknown = [
         Unknown("flows of other hosts", "only this host's sockets are here", "export flow records of the port"),
         Unknown("arrivals and sizes of transfers", "a dump shows what is open, not what came and went",
                 "capture packets, or export flow records"),
     ]  # fmt: skip
     if all(each.minrtt_s is None for each in sockets):
-        said.append(
+        unknown.append(
             Unknown(
                 "base round trips", "this kernel or `ss` prints no minrtt", "use iproute2 4.10 or later, or capture"
             )
         )
     if len(found) < 2:
-        said.append(
+        unknown.append(
             Unknown("rates over time", "there is one dump only", "run `date; ss -tin` every second for a minute")
         )
     elif all(each.instant_s is None for each in found):
-        said.append(Unknown("rates between dumps", "dumps have no dates", "run `date; ss -tin` each time"))
-    return tuple(said)
+        unknown.append(Unknown("rates between dumps", "dumps have no dates", "run `date; ss -tin` each time"))
+    return tuple(unknown)
 
 
-def _remarks(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[str, ...]:
-    said = []
+def _notes(sockets: Sequence[Socket], found: Sequence[Dump]) -> tuple[str, ...]:
+    notes = []
     if any(each.minrtt_s is not None for each in sockets):
-        said.append("minrtt is the least of the last five minutes: a queue that never drains is in it")
+        notes.append("minrtt is the least of the last five minutes: a queue that never drains is in it")
     zero = sum(each.minrtt_s == 0 for each in sockets)
     if zero:
-        said.append(f"{zero} of {len(sockets)} sockets have a minrtt of zero, which no path has: it is left out")
+        notes.append(f"{zero} of {len(sockets)} sockets have a minrtt of zero, which no path has: it is left out")
     nameless = sum(each.controller == "unknown" for each in sockets)
     if nameless:
-        said.append(f"{nameless} of {len(sockets)} sockets do not say their controller")
+        notes.append(f"{nameless} of {len(sockets)} sockets do not say their controller")
     if len(found) > 1:
-        said.append(f"{len(found)} dumps are compared; a socket that is in one only counts since it began")
-    return tuple(said)
+        notes.append(f"{len(found)} dumps are compared; a socket that is in one only counts since it began")
+    return tuple(notes)

@@ -31,7 +31,7 @@ def reduced_shares(stream: Stream) -> NDArray[np.float64]:
     if windows is None or not len(stream.losses_s) or not stream.segment_bytes:
         return np.empty((0, 2))
     trips = round_trips(windows)
-    times, flight = windows.times_s, _held(windows, trips) / stream.segment_bytes
+    times, flight = windows.times_s, _bytes_in_flight(windows, trips) / stream.segment_bytes
     found = []
     for index, loss in enumerate(stream.losses_s):
         at = int((loss - windows.start_s) / windows.width_s)
@@ -96,7 +96,7 @@ def _brought_back(times: NDArray[np.float64], flight: NDArray[np.float64], to: f
     return float(level) if slope >= 0 else float(np.median(flight[known]))
 
 
-def _held(windows: Windows, trips: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bytes_in_flight(windows: Windows, trips: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bytes between sender and receiver.
 
     Behind a queue what is on its way behind this place alone is the path's own product of rate and round trip,

@@ -38,7 +38,7 @@ from forebay.observation.finding import (
     without_addresses,
 )
 from forebay.observation.numbers import DIGITS, digits_of, rate_text, size_text, time_text
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, size
 
 __all__ = ["assumptions", "scenario_text"]
@@ -75,8 +75,8 @@ class _Line:
 
     def text(self, across: tuple[int, int]) -> str:
         if not self.key:
-            return f"# {legible(self.comment)}"
-        comment = legible(self.comment)
+            return f"# {sanitize(self.comment)}"
+        comment = sanitize(self.comment)
         line = f"{self.key:{across[0]}} = {self.value:{across[1] if comment else 0}}"
         if not comment:
             return line
@@ -93,7 +93,7 @@ class _Draft:
         self.assumed: list[str] = []
         self.unmeasured: list[str] = []
         self.missing: dict[str, Unknown] = {}
-        self.said: list[Unknown] = []
+        self.unknowns: list[Unknown] = []
 
     def assume(self, key: str, value: str, why: str, what: str, *, inferred: bool = False) -> _Line:
         """A line with a usual value; one that is inferred from what was seen is no assumption of the whole scenario."""
@@ -104,7 +104,7 @@ class _Draft:
 
     def leave_out(self, place: str, key: str, unknown: Unknown, unit: str = "") -> _Line:
         """A comment in the place of a key: what is known of it, why no more, and how to find its value."""
-        self.said.append(unknown)
+        self.unknowns.append(unknown)
         self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
         ends = " and ".join(f"{end} {value_text(number, unit)}" for end, number in _ends(unknown))
         known = f"{ends}. The value is unknown" if ends else "unknown"
@@ -112,7 +112,7 @@ class _Draft:
 
     def miss(self, unknown: Unknown) -> _Line:
         """A comment on what has no key that a scenario must have."""
-        self.said.append(unknown)
+        self.unknowns.append(unknown)
         return _Line("", "", unknown_text(unknown))
 
 
@@ -156,8 +156,8 @@ def _stated(draft: _Draft) -> list[str]:
     """The key with the unmeasured assumptions of the scenario, which `recommend` reads."""
     if not draft.unmeasured:
         return []
-    told = (_quoted(legible(each)[:MOST_OF_ASSUMPTION]) for each in draft.unmeasured[:MOST_ASSUMPTIONS])
-    return [f"assumed = [\n{''.join(f'    {each},{chr(10)}' for each in told)}]"]
+    quoted = (_quoted(sanitize(each)[:MOST_OF_ASSUMPTION]) for each in draft.unmeasured[:MOST_ASSUMPTIONS])
+    return [f"assumed = [\n{''.join(f'    {each},{chr(10)}' for each in quoted)}]"]
 
 
 def assumptions(finding: Finding) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def _written(finding: Finding) -> tuple[str, _Draft]:
         if (lines := _group(group, name, draft)) is not None
     ]
     if not groups:
-        groups = [_whole(finding, draft)]
+        groups = [_aggregate_traffic(finding, draft)]
     link = _link(finding, draft)
     parts = [
         "\n".join(
@@ -205,7 +205,7 @@ def _bounds(draft: _Draft) -> list[str]:
     for key, unknown in sorted(draft.missing.items(), key=lambda item: not item[0].startswith("link.")):
         written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(unknown.what)
         ends = {} if written is None else {"_".join(end.split()): written(number, 3) for end, number in _ends(unknown)}
-        table = {**ends, "find": legible(unknown.measure)[:MOST_FIND]}
+        table = {**ends, "find": sanitize(unknown.measure)[:MOST_FIND]}
         lines.append(f"{_quoted(key)} = {_inline(table)}")
     about = "# Keys that have no value above. `--assume-lower-bounds` of `recommend` and `check` uses the bounds."
     return ["\n".join(["[observed.bounds]", about, *lines])]
@@ -248,23 +248,23 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
         else f"Traffic regime: {finding.regime.reason}.",
         *finding.remarks,
     ]
-    return [f"# {legible(line)}" for line in lines]
+    return [f"# {sanitize(line)}" for line in lines]
 
 
 def _title(finding: Finding) -> str:
     rate = _rate(finding)
-    told = ["Observed: a link of unknown rate" if rate is None else f"Observed: {exactly(bandwidth(rate))} link"]
+    parts = ["Observed: a link of unknown rate" if rate is None else f"Observed: {exactly(bandwidth(rate))} link"]
     if isinstance(finding.limited, Estimate) and round(finding.limited.value):
-        told.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
-    return ", ".join(told)
+        parts.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
+    return ", ".join(parts)
 
 
 def _tail(finding: Finding, draft: _Draft) -> list[str]:
     """The unidentified quantities that have no key in the scenario."""
-    unknown = [each for each in finding.unidentified if each not in draft.said]
+    unknown = [each for each in finding.unidentified if each not in draft.unknowns]
     if not unknown:
         return []
-    return ["\n".join(["# Further unknown values:", *(f"# - {legible(unknown_text(each))}" for each in unknown)])]
+    return ["\n".join(["# Further unknown values:", *(f"# - {sanitize(unknown_text(each))}" for each in unknown)])]
 
 
 def _comment(estimate: Estimate) -> str:
@@ -295,7 +295,7 @@ def _link(finding: Finding, draft: _Draft) -> list[_Line]:
     if isinstance(link.rate, Unknown):
         known = dataclasses.replace(link.rate, at_least=rate_at_least(finding))
         lines.append(draft.leave_out("link", "rate", known, "bit/s"))
-        draft.said.append(link.rate)
+        draft.unknowns.append(link.rate)
     elif _rate(finding) is None:
         what = f"{bandwidth(link.rate.value)} is no rate of a link"
         unknown = Unknown("link rate", what, "give it with --rate")
@@ -329,10 +329,10 @@ def _names(groups: tuple[GroupFinding, ...]) -> list[str]:
     """Names of letters, digits, - and _, no two alike."""
     found: list[str] = []
     for group in groups:
-        plain = re.sub(r"[^A-Za-z0-9_]+", "-", group.name.encode("ascii", "ignore").decode()).strip("-") or "flows"
-        name, number = plain, 2
+        bare_text = re.sub(r"[^A-Za-z0-9_]+", "-", group.name.encode("ascii", "ignore").decode()).strip("-") or "flows"
+        name, number = bare_text, 2
         while name in found:
-            name, number = f"{plain}-{number}", number + 1
+            name, number = f"{bare_text}-{number}", number + 1
         found.append(name)
     return found
 
@@ -390,11 +390,11 @@ def _controller(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
         return []
     if isinstance(group.controller, Unknown):
         return [draft.miss(group.controller), _usual(name, draft)]
-    told = sorted(group.controller.items(), key=lambda pair: (-pair[1], pair[0]))
-    if not told:
+    by_count = sorted(group.controller.items(), key=lambda pair: (-pair[1], pair[0]))
+    if not by_count:
         return []
-    likeliest, probability = told[0]
-    shares = ", ".join(f"{each} {100 * share:.0f} %" for each, share in told if share >= 0.005)
+    likeliest, probability = by_count[0]
+    shares = ", ".join(f"{each} {100 * share:.0f} %" for each, share in by_count if share >= 0.005)
     simulated = likeliest in _spellings(_core.controllers())
     if probability >= NAMED and simulated:
         return [_Line("cca", _quoted(likeliest), f"probability of each: {shares}")]
@@ -488,7 +488,7 @@ def _group_text(lines: list[list[_Line]]) -> str:
     return f"{text}\n{_section(f'[flows.workload.{kind}]', table)}"
 
 
-def _whole(finding: Finding, draft: _Draft) -> list[list[_Line]]:
+def _aggregate_traffic(finding: Finding, draft: _Draft) -> list[list[_Line]]:
     """All traffic as one, where no group of flows was told apart."""
     if finding.load is None or finding.load.mean.value <= 0:
         found = "no load over time" if finding.load is None else "a load of 0 b/s"

@@ -222,7 +222,7 @@ def _figure(table: Mapping[str, Any], paper: str, runs: Mapping[str, Run], path:
     return Figure(paper, name, table["title"], table["shows"], tuple(table.get("runs", ())), claims)
 
 
-def select(wanted: str, folder: Path = FOLDER) -> list[tuple[Paper, list[Figure]]]:
+def select(expected: str, folder: Path = FOLDER) -> list[tuple[Paper, list[Figure]]]:
     """Find what "all", "auge" or "auge/fig3" names.
 
     Raises
@@ -230,15 +230,15 @@ def select(wanted: str, folder: Path = FOLDER) -> list[tuple[Paper, list[Figure]
     InputError
         An unknown paper or figure, with the known ones.
     """
-    name, slash, figure = wanted.partition("/")
-    if wanted == "all":
+    name, slash, figure = expected.partition("/")
+    if expected == "all":
         return [(paper, list(paper.figures)) for paper in (load(each, folder) for each in PAPERS)]
     if name not in PAPERS:
-        raise InputError(_core.unknown("paper", wanted, ["all", *PAPERS]), "what")
+        raise InputError(_core.unknown("paper", expected, ["all", *PAPERS]), "what")
     paper = load(name, folder)
     if not slash:
         return [(paper, list(paper.figures))]
     found = [each for each in paper.figures if each.name == figure]
     if not found:
-        raise InputError(_core.unknown("figure", wanted, [each.id for each in paper.figures]), "what")
+        raise InputError(_core.unknown("figure", expected, [each.id for each in paper.figures]), "what")
     return [(paper, found)]

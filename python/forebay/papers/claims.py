@@ -68,19 +68,19 @@ class Region:
         slack = float(numbers.get("within", 0.0))
         if slack < 0:
             raise InputError(f"{where}: found within = {slack}; allowed: 0 or more")
-        around = f" (± {plain(slack, unit)})" if slack else ""
+        around = f" (± {with_unit(slack, unit)})" if slack else ""
         if keys == {"about", "within"}:
             number = float(numbers["about"])
-            return cls(number - slack, number + slack, f"≈ {plain(number, unit)}{around}")
+            return cls(number - slack, number + slack, f"≈ {with_unit(number, unit)}{around}")
         if keys in ({"at_least"}, {"at_least", "within"}):
             number = float(numbers["at_least"])
-            return cls(number - slack, math.inf, f"≥ {plain(number, unit)}{around}")
+            return cls(number - slack, math.inf, f"≥ {with_unit(number, unit)}{around}")
         if keys in ({"at_most"}, {"at_most", "within"}):
             number = float(numbers["at_most"])
-            return cls(-math.inf, number + slack, f"≤ {plain(number, unit)}{around}")
+            return cls(-math.inf, number + slack, f"≤ {with_unit(number, unit)}{around}")
         if keys == {"from", "to"} and numbers["from"] <= numbers["to"]:
             low, high = float(numbers["from"]), float(numbers["to"])
-            return cls(low, high, f"{plain(low, unit)} to {plain(high, unit)}")
+            return cls(low, high, f"{with_unit(low, unit)} to {with_unit(high, unit)}")
         raise InputError(f"{where}: found claimed = {dict(table)}; allowed: {allowed}")
 
 
@@ -206,7 +206,7 @@ class Verdict:
         """Our number as readers see it."""
         if self.measured is None:
             return "–"
-        return plain(self.measured.mean, self.claim.unit, self.measured.half_width)
+        return with_unit(self.measured.mean, self.claim.unit, self.measured.half_width)
 
     def as_dict(self) -> dict[str, Any]:
         """The shape of `reproduce --json`."""
@@ -265,7 +265,7 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def plain(number: float, unit: str, half_width: float | None = None) -> str:
+def with_unit(number: float, unit: str, half_width: float | None = None) -> str:
     """A number with its unit, to the precision that its half width or size allows."""
     scale = _UNITS.get(unit, 1.0)
     value = number * scale

@@ -27,8 +27,8 @@ __all__ = [
     "complete",
     "fraction_axis",
     "grid",
+    "label_points",
     "legend_below",
-    "names_beside",
     "number_of",
     "over_time",
     "steps",
@@ -79,7 +79,7 @@ def _finish(picture: Picture, link: str) -> None:
     _, heading = picture.heading
     canvas.head(picture, Headline(heading.title, link))
     for axis in picture.axes:
-        canvas.plain_axes([axis])
+        canvas.format_axes([axis])
 
 
 def complete(picture: Picture, link: str, verdicts: Sequence[Verdict]) -> None:
@@ -95,11 +95,11 @@ def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4
     shown = [axes] if not isinstance(axes, Sequence) else axes
     named = [pair for axis in shown for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
     unique = {label: handle for handle, label in named}
-    handles = [_named(handle, label) for label, handle in unique.items()]
+    handles = [_labeled(handle, label) for label, handle in unique.items()]
     canvas.legend(picture, handles, size=10, most=columns)
 
 
-def _named(handle: Any, label: str) -> Any:
+def _labeled(handle: Any, label: str) -> Any:
     handle.set_label(label)
     return handle
 
@@ -184,7 +184,7 @@ def over_time(
     return picture
 
 
-def names_beside(axis: Axes, names: Iterable[tuple[float, float, str]], **options: Any) -> None:
+def label_points(axis: Axes, names: Iterable[tuple[float, float, str]], **options: Any) -> None:
     """Write names beside points if they have room; the title and the limits are already set."""
     from forebay.views import canvas
 
@@ -226,7 +226,7 @@ def _add_published(picture: Picture, verdicts: Sequence[Verdict]) -> None:
     axis.set_yticks([])
     axis.grid(visible=False, axis="y")
     axis.set_xlabel("forebay's value over the published one (band: what the source's precision allows)")
-    canvas.plain_axes([axis])
+    canvas.format_axes([axis])
 
 
 def _published(axis: Axes, row: int, verdict: Verdict, inches: float) -> None:
@@ -236,11 +236,11 @@ def _published(axis: Axes, row: int, verdict: Verdict, inches: float) -> None:
     region, measured = verdict.claim.region, verdict.measured
     assert region is not None
     assert measured is not None
-    said = f"published {region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
-    text = canvas.cut(verdict.claim.quantity, 0.96 * inches - canvas.width_of(said, LETTERS), LETTERS)
+    words = f"published {region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
+    text = canvas.cut(verdict.claim.quantity, 0.96 * inches - canvas.width_of(words, LETTERS), LETTERS)
     above: dict[str, Any] = {"va": "center", "fontsize": LETTERS, "transform": axis.get_yaxis_transform()}
     axis.text(0.01, row - 0.27, text, ha="left", **above)
-    axis.text(0.99, row - 0.27, said, ha="right", **above)
+    axis.text(0.99, row - 0.27, words, ha="right", **above)
     number = number_of(region)
     if number == 0.0:
         return  # no ratio

@@ -15,7 +15,7 @@ from forebay.papers.catalog import PAPERS, Figure, Paper
 from forebay.papers.claims import VERDICTS, Measured, Verdict
 from forebay.storage.safe_io import DamagedError, content, document
 
-__all__ = ["FILE", "Drawn", "Gallery", "left_in"]
+__all__ = ["FILE", "Drawn", "Gallery", "earlier_figures"]
 
 #: File of a gallery's folder that lists its figures.
 FILE = "gallery.json"
@@ -94,8 +94,8 @@ class Gallery:
 
     def counts(self) -> dict[str, int]:
         """The number of claims by verdict, among the requested figures; recalled claims do not count."""
-        said = [verdict for each in self.drawn for verdict in each.verdicts]
-        found = Counter(verdict.verdict for verdict in said if not verdict.claim.recalled)
+        verdicts = [verdict for each in self.drawn for verdict in each.verdicts]
+        found = Counter(verdict.verdict for verdict in verdicts if not verdict.claim.recalled)
         return {name: found[name] for name in VERDICTS}
 
     @property
@@ -111,7 +111,7 @@ class Gallery:
         return json.dumps(data, indent=indent)
 
 
-def left_in(
+def earlier_figures(
     folder: Path, papers: Mapping[str, Paper], say: Callable[[str], object] = lambda _line: None
 ) -> Iterator[Drawn]:
     """The figures that a gallery's folder has from earlier calls, of those that the papers still have.
@@ -140,7 +140,7 @@ def left_in(
     damaged = 0
     for entry in entries:
         try:
-            drawn = _left(entry, folder, papers, quick=bool(found.get("quick", False)))
+            drawn = _earlier_figure(entry, folder, papers, quick=bool(found.get("quick", False)))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             damaged += 1
             continue
@@ -151,7 +151,9 @@ def left_in(
         say(f"{path}: found {found_there} of wrong form; leaves {them} out")
 
 
-def _left(entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *, quick: bool) -> Drawn | None:
+def _earlier_figure(
+    entry: Mapping[str, Any], folder: Path, papers: Mapping[str, Paper], *, quick: bool
+) -> Drawn | None:
     """One figure, if paper, figure and picture still exist."""
     paper = papers.get(entry["paper"])
     figure = None if paper is None else next((each for each in paper.figures if each.name == entry["figure"]), None)

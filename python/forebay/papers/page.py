@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forebay.papers.claims import SIGNS, sentence
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 from forebay.views.pages import render
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _WORDS = {"reproduced": "reproduced", "not_reproduced": "not reproduced", "not_c
 
 def write_page(gallery: Gallery) -> Path:
     """Write the page; it appears complete or not at all."""
-    write_whole(gallery.page, render("gallery.html.j2", _page(gallery)))
+    write_atomically(gallery.page, render("gallery.html.j2", _page(gallery)))
     return gallery.page
 
 

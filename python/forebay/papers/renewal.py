@@ -19,9 +19,9 @@ from typing import Any
 
 from forebay.errors import InputError
 from forebay.papers.catalog import PAPERS
-from forebay.papers.claims import SIGNS, VERDICTS, plain, reason
+from forebay.papers.claims import SIGNS, VERDICTS, reason, with_unit
 from forebay.papers.gallery import ALLOWED, FILE
-from forebay.storage.files import between, write_whole
+from forebay.storage.files import between, write_atomically
 from forebay.storage.safe_io import DamagedError, content, document
 from forebay.text.formatting import counted, markdown_table
 
@@ -70,11 +70,11 @@ def renew(gallery: Mapping[str, Any], pictures: Path, docs: Path) -> list[Path]:
             if not picture.is_file():
                 raise InputError(f"{page}: found the picture of {owner}/{name}; allowed: one that {pictures} has")
             shown = docs / "images" / "papers" / f"{owner}-{name}.png"
-            write_whole(shown, picture.read_bytes())
+            write_atomically(shown, picture.read_bytes())
             written.append(shown)
         page = verdicts_page(paper, docs)
         text = page.read_text(encoding="utf-8")
-        write_whole(page, between(text, MARKS, verdicts(figures, quick=_coarse(gallery, figures)), str(page)))
+        write_atomically(page, between(text, MARKS, verdicts(figures, quick=_coarse(gallery, figures)), str(page)))
         written.append(page)
     return written
 
@@ -100,7 +100,7 @@ def verdicts(figures: Iterable[Mapping[str, Any]], *, quick: bool) -> str:
     sourced = any(claim.get("source") for _, claim in claims)
     rows = []
     for figure, claim in claims:
-        ours = "–" if claim["ours"] is None else plain(claim["ours"], claim["unit"], claim["half_width"])
+        ours = "–" if claim["ours"] is None else with_unit(claim["ours"], claim["unit"], claim["half_width"])
         verdict = f"{SIGNS[claim['verdict']]} {_WORDS[claim['verdict']]}"
         if claim.get("recalled"):
             verdict += " (recalled, not counted)"

@@ -16,10 +16,10 @@ from forebay.extras import need
 from forebay.measurement.cluster import Cluster, connected
 from forebay.papers import catalog
 from forebay.papers.catalog import Figure, Paper
-from forebay.papers.gallery import FILE, Drawn, Gallery, left_in
+from forebay.papers.gallery import FILE, Drawn, Gallery, earlier_figures
 from forebay.scenario import threads
-from forebay.storage.files import write_whole
-from forebay.storage.locks import alone_in
+from forebay.storage.files import write_atomically
+from forebay.storage.locks import exclusive_in
 from forebay.sweeps.axes import Axis, cells
 
 if TYPE_CHECKING:
@@ -166,10 +166,10 @@ def reproduce(
                 advance(0.0, total, done)
             papers = {paper.name: paper for paper, _ in catalog.select("all", folder)}
             anew = {each.figure.id for each in drawn}
-            earlier = (each for each in left_in(target, papers, tell) if each.figure.id not in anew)
+            earlier = (each for each in earlier_figures(target, papers, tell) if each.figure.id not in anew)
             gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
             write_page(gallery.whole())
-            write_whole(target / FILE, gallery.whole().to_json(indent=2) + "\n")
+            write_atomically(target / FILE, gallery.whole().to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery
@@ -179,7 +179,7 @@ def reproduce(
 def _gallery(target: Path) -> Iterator[None]:
     """Work alone in the gallery's folder, which is made if it is missing."""
     target.mkdir(parents=True, exist_ok=True)
-    with alone_in(target, "a gallery"):
+    with exclusive_in(target, "a gallery"):
         yield
 
 

@@ -34,7 +34,7 @@ from forebay.papers import quantities
 from forebay.papers.claims import Claim, Measured, Verdict, judge
 from forebay.papers.expression import evaluate
 from forebay.papers.running import Recording, folder_of, recordings, scenario_of
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.sweeps.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def _number(text: str) -> float | None:
     return None if split is None else split[0]
 
 
-def same_setting(setting: str, wanted: Any) -> bool:
+def same_setting(setting: str, required: Any) -> bool:
     """Whether a setting such as "20p" equals an expression's 20, or "hstcp" equals "hstcp"."""
-    if isinstance(wanted, str):
-        return setting == wanted or f'kind = "{wanted}"' in setting
+    if isinstance(required, str):
+        return setting == required or f'kind = "{required}"' in setting
     number = _number(setting)
-    return number is not None and math.isclose(number, float(wanted), rel_tol=1e-9)
+    return number is not None and math.isclose(number, float(required), rel_tol=1e-9)
 
 
 class Results:
@@ -154,9 +154,9 @@ class Results:
     def _chosen(self, frame: pl.DataFrame, settings: Mapping[str, Any], name: str) -> pl.DataFrame:
         import polars as pl
 
-        for axis, wanted in settings.items():
+        for axis, required in settings.items():
             column = self._axis(frame.columns, axis, name)
-            several = wanted if isinstance(wanted, list | tuple) else [wanted]
+            several = required if isinstance(required, list | tuple) else [required]
             texts = [str(text) for text in frame[column].unique().to_list()]
             keep = [text for text in texts if any(same_setting(text, one) for one in several)]
             frame = frame.filter(pl.col(column).cast(pl.String).is_in(keep))
@@ -185,7 +185,7 @@ class Results:
         found = []
         for recording in recordings(self._out, run):
             mine = {key.rpartition(".")[2]: text for key, text in recording.settings}
-            if all(key in mine and same_setting(mine[key], wanted) for key, wanted in settings.items()):
+            if all(key in mine and same_setting(mine[key], required) for key, required in settings.items()):
                 found.append(recording)
         if not found:
             raise InputError(f"run `{name}`: found no recording with {settings}")
@@ -289,7 +289,7 @@ class Results:
 
     def manifest(self, name: str) -> dict[str, Any]:
         """The manifest of a run's sweep."""
-        found: dict[str, Any] = plain(Manifest.read(folder_of(self._out, self.run(name))))
+        found: dict[str, Any] = to_jsonable(Manifest.read(folder_of(self._out, self.run(name))))
         return found
 
 

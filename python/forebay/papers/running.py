@@ -28,9 +28,9 @@ from forebay.papers.catalog import Run
 from forebay.results.report import Report
 from forebay.scenario import Scenario, threads
 from forebay.storage import build
-from forebay.storage.files import write_whole
+from forebay.storage.files import write_atomically
 from forebay.storage.hashes import check_hashes, write_hashes
-from forebay.storage.locks import alone_in
+from forebay.storage.locks import exclusive_in
 from forebay.storage.safe_io import DamagedError, content, document
 from forebay.storage.tables import read_table
 from forebay.sweeps.axes import Axis, cells
@@ -197,15 +197,15 @@ def perform(
     failed: dict[str, str] = {}
     for run, share in zip(work, costs, strict=True):
 
-        def tell(done: int, of: int, before: float = before, share: float = share) -> None:
+        def report_progress(done: int, of: int, before: float = before, share: float = share) -> None:
             if progress is not None:
                 progress(before + share * done / max(1, of), total)
 
         try:
             if run.keep == "metrics":
-                _sweep(run, out, cluster or jobs, (tell, say), failed)
+                _sweep(run, out, cluster or jobs, (report_progress, say), failed)
             else:
-                _record(run, out, cluster or threads(jobs), (tell, say))
+                _record(run, out, cluster or threads(jobs), (report_progress, say))
         except InputError:
             raise
         except ForebayError as error:
@@ -245,7 +245,7 @@ def _record(run: Run, out: Path, where: Cluster | int, tell: Telling) -> None:
     folder = folder_of(out, run)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with alone_in(folder, "a recording"):
+        with exclusive_in(folder, "a recording"):
             for leftover in folder.glob("*.partial"):
                 shutil.rmtree(leftover, ignore_errors=True)
             _record_missing(run, recordings(out, run), where, tell)
@@ -253,11 +253,11 @@ def _record(run: Run, out: Path, where: Cluster | int, tell: Telling) -> None:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
 
-def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int, telling: Telling) -> None:
+def _record_missing(run: Run, requested: Sequence[Recording], where: Cluster | int, telling: Telling) -> None:
     """Make the recordings that are missing or damaged."""
-    tell, say = telling
+    report_progress, say = telling
     missing = []
-    for recording in wanted:
+    for recording in requested:
         fault = recording.fault()
         if fault is None:
             continue
@@ -265,13 +265,13 @@ def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int,
         if os.path.lexists(recording.folder):
             say(f"{fault}; records this run again")
             _remove(recording.folder)
-    done = len(wanted) - len(missing)
-    tell(done, len(wanted))
+    done = len(requested) - len(missing)
+    report_progress(done, len(requested))
 
     def advance() -> None:
         nonlocal done
         done += 1
-        tell(done, len(wanted))
+        report_progress(done, len(requested))
 
     if isinstance(where, Cluster):
         _record_on(where, run, missing, advance)
@@ -291,7 +291,9 @@ def _record_missing(run: Run, wanted: Sequence[Recording], where: Cluster | int,
 
 def _record_on(cluster: Cluster, run: Run, missing: Sequence[Recording], advance: Callable[[], object]) -> None:
     """Make recordings on a cluster; their files are stored here."""
-    asked = [Replication(each.core.canonical_json(), run.engine, each.core.seed, each.replication) for each in missing]
+    requested = [
+        Replication(each.core.canonical_json(), run.engine, each.core.seed, each.replication) for each in missing
+    ]
 
     def record(number: int, found: Mapping[str, bytes] | ForebayError) -> None:
         if isinstance(found, ForebayError):
@@ -300,18 +302,18 @@ def _record_on(cluster: Cluster, run: Run, missing: Sequence[Recording], advance
         def write(folder: Path) -> None:
             folder.mkdir()
             for name, data in found.items():
-                write_whole(folder / name, data)
+                write_atomically(folder / name, data)
 
         _keep(missing[number], write)
         advance()
 
-    cluster.run(_recorded, len(asked), lambda part: asked[part], record, most=1)
+    cluster.run(_recorded, len(requested), lambda part: requested[part], record, most=1)
 
 
-def _recorded(asked: Sequence[Replication], memory: int) -> list[Answer]:
+def _recorded(replications: Sequence[Replication], memory: int) -> list[Answer]:
     """On a worker: the files of each recording."""
     found: list[Answer] = []
-    for outcome in run_here(lambda allowed: [each.job(allowed, traces=True) for each in asked], memory):
+    for outcome in run_here(lambda allowed: [each.job(allowed, traces=True) for each in replications], memory):
         if isinstance(outcome, ForebayError):
             found.append((False, str(outcome)))
             continue

@@ -175,7 +175,7 @@ def summary(gallery: Gallery) -> str:
     from forebay.text.formatting import counted
 
     counts = gallery.counts()
-    said = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items())
+    text = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in counts.items())
     recalled = f"; {gallery.recalled} recalled, not counted" if gallery.recalled else ""
     head = f"{counted(len(gallery.drawn), 'figure')}, {counted(sum(counts.values()), 'claim')}"
-    return f"{head}: {said}{recalled}"
+    return f"{head}: {text}{recalled}"

@@ -14,14 +14,14 @@ NEVER_S = 1e6
 
 
 @cache
-def _named() -> Mapping[str, Metric]:
+def _by_name() -> Mapping[str, Metric]:
     known = metrics()
     return {metric.goal_name: metric for metric in known} | {metric.name: metric for metric in known}
 
 
 def find(name: str) -> Metric | None:
     """The metric of this name in a report or a goal, also after "group."; None for other names."""
-    return _named().get(american(name.rpartition(".")[2]))
+    return _by_name().get(american(name.rpartition(".")[2]))
 
 
 def unit_of(name: str) -> str:

@@ -14,7 +14,7 @@ from forebay import _core
 from forebay.results.metric import key_among
 from forebay.results.notebook_repr import Shown
 from forebay.results.numeric import Mean
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Kind, Warning, of_engine
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = [
     "Lateness",
     "LinkReport",
     "Metrics",
-    "Named",
+    "NamedEntries",
     "Report",
     "buffer_columns",
     "estimate_columns",
@@ -111,7 +111,7 @@ def estimates(metrics: Mapping[str, Mapping[str, Any]]) -> Metrics:
 
 def buffer_columns(buffer: BufferSize) -> dict[str, float | None]:
     """A buffer as columns of a table."""
-    return {f"buffer_{unit}": value for unit, value in plain(buffer).items()}
+    return {f"buffer_{unit}": value for unit, value in to_jsonable(buffer).items()}
 
 
 def estimate_columns(metrics: Mapping[str, Estimate]) -> dict[str, float | None]:
@@ -130,7 +130,7 @@ class _HasName(Protocol):
 _Entry = TypeVar("_Entry", bound=_HasName)
 
 
-class Named(tuple[_Entry, ...]):
+class NamedEntries(tuple[_Entry, ...]):
     """Entries in their order, each also accessible by its name: `groups[0]`, `groups["web"]`, `groups.web`."""
 
     __slots__ = ()
@@ -274,7 +274,7 @@ class Cost:
 
     def to_dict(self) -> dict[str, Any]:
         """The plain form, as in the JSON; without a lateness if it is None."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
+        return {name: to_jsonable(getattr(self, name)) for name in self.__slots__ if getattr(self, name) is not None}
 
 
 @dataclass(frozen=True)
@@ -436,14 +436,16 @@ class Report(_Measured, Shown):
         return estimates(self._data["metrics"])
 
     @cached_property
-    def groups(self) -> Named[GroupReport]:
+    def groups(self) -> NamedEntries[GroupReport]:
         """One entry per flow group: `groups[0]`, `groups["web"]` or `groups.web`."""
-        return Named(GroupReport(group) for group in self._data["groups"])
+        return NamedEntries(GroupReport(group) for group in self._data["groups"])
 
     @cached_property
-    def links(self) -> Named[LinkReport]:
+    def links(self) -> NamedEntries[LinkReport]:
         """Metrics of the links that are not the target."""
-        return Named(LinkReport(link["name"], estimates(link["metrics"])) for link in self._data.get("links", ()))
+        return NamedEntries(
+            LinkReport(link["name"], estimates(link["metrics"])) for link in self._data.get("links", ())
+        )
 
     @cached_property
     def distributions(self) -> Mapping[str, Bins]:
@@ -488,7 +490,7 @@ class Report(_Measured, Shown):
         """A copy with some entries of the plain form changed."""
         warnings = changed.get("warnings", self.warnings)
         made = Report(self._core, self.resolved)
-        made.__dict__.update(_data={**self._data, **plain(changed)}, warnings=warnings)
+        made.__dict__.update(_data={**self._data, **to_jsonable(changed)}, warnings=warnings)
         return made
 
     def traces(self) -> dict[str, dict[str, Any]] | None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["plain"]
+__all__ = ["to_jsonable"]
 
 
-def plain(value: Any) -> Any:
+def to_jsonable(value: Any) -> Any:
     """Turn a value and what is in it into dictionaries, lists, numbers and texts.
 
     Parameters
@@ -20,9 +20,9 @@ def plain(value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: to_jsonable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_jsonable(each) for each in value]
     return str(value) if isinstance(value, str) else value

@@ -331,16 +331,16 @@ def replications_for(
     if absolute is None and relative is None:
         msg = "give `absolute`, `relative` or both"
         raise ValueError(msg)
-    wanted = max(absolute or 0.0, (relative or 0.0) * abs(float(np.mean(sample))))
+    required = max(absolute or 0.0, (relative or 0.0) * abs(float(np.mean(sample))))
     deviation = float(np.std(sample, ddof=1))
     if deviation == 0.0:
         return int(sample.size)
-    if wanted <= 0.0:
-        msg = f"the half width must be positive, found {wanted}"
+    if required <= 0.0:
+        msg = f"the half width must be positive, found {required}"
         raise ValueError(msg)
     normal = student_quantile((1 + confidence) / 2, 10**9)
-    count = max(2, math.ceil((normal * deviation / wanted) ** 2))
-    while student_quantile((1 + confidence) / 2, count - 1) * deviation / math.sqrt(count) > wanted:
+    count = max(2, math.ceil((normal * deviation / required) ** 2))
+    while student_quantile((1 + confidence) / 2, count - 1) * deviation / math.sqrt(count) > required:
         count += 1
     return count
 
@@ -394,11 +394,11 @@ def mser5(series: ArrayLike) -> Warmup:
     centered = batch - batch.mean()
     tail_sum = np.cumsum(centered[::-1])[::-1]
     tail_square = np.cumsum((centered**2)[::-1])[::-1]
-    kept = np.arange(batch.size, 0, -1, dtype=np.float64)
-    spread = np.maximum(tail_square - tail_sum**2 / kept, 0.0)
+    retained = np.arange(batch.size, 0, -1, dtype=np.float64)
+    spread = np.maximum(tail_square - tail_sum**2 / retained, 0.0)
     # Short tails look quiet by chance: the rule only looks at cuts up to half of the series.
     candidates = batch.size // 2 + 1
-    statistic = spread[:candidates] / kept[:candidates] ** 2
+    statistic = spread[:candidates] / retained[:candidates] ** 2
     best = int(np.argmin(statistic))
     trusted = best < candidates - max(1, candidates // 10)
     return Warmup(cut=5 * best, statistic=float(statistic[best]), whole=float(statistic[0]), trusted=trusted)

@@ -14,7 +14,7 @@ from forebay.configuration.configuring import Configuration
 from forebay.extras import need
 from forebay.results.notebook_repr import Told
 from forebay.results.report import BufferSize, buffer_columns, estimate_columns
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
 from forebay.search.answer_parts import (
     Conflict,
@@ -215,7 +215,7 @@ class Recommendation(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
-        told: dict[str, Any] = plain(
+        data: dict[str, Any] = to_jsonable(
             {
                 "verdict": self.verdict,
                 "recommendation": self.buffer,
@@ -242,8 +242,8 @@ class Recommendation(Told):
                 "version": self.version,
             }
         )
-        told |= dict(self._asked_for())
-        return _renamed(told) if isinstance(self.variable, RangeVariable) else told
+        data |= dict(self._optional_parts())
+        return _renamed(data) if isinstance(self.variable, RangeVariable) else data
 
     @property
     def knob(self) -> BufferVariable | RangeVariable:
@@ -251,29 +251,29 @@ class Recommendation(Told):
         warnings.warn("Recommendation.knob is now Recommendation.variable", DeprecationWarning, stacklevel=2)
         return self.variable
 
-    def _asked_for(self) -> Iterable[tuple[str, Any]]:
+    def _optional_parts(self) -> Iterable[tuple[str, Any]]:
         """The parts of the JSON that exist only on request."""
         if self.sensitivity is not None:
-            yield "sensitivity", plain(self.sensitivity)
+            yield "sensitivity", to_jsonable(self.sensitivity)
         if self.configurations:
-            yield "configuration", plain(self.configurations[0])
+            yield "configuration", to_jsonable(self.configurations[0])
         if len(self.configurations) > 1:
-            yield "configurations", plain(self.configurations)
+            yield "configurations", to_jsonable(self.configurations)
         if self.pareto is not None:
-            yield "pareto", plain(self.pareto)
+            yield "pareto", to_jsonable(self.pareto)
         if self.jitter is not None:
-            yield "jitter", plain(self.jitter)
+            yield "jitter", to_jsonable(self.jitter)
         if self.twin is not None:
-            yield "twin", plain(self.twin)
+            yield "twin", to_jsonable(self.twin)
         if not self.variable.is_target:
-            yield "over", self.variable.asked
+            yield "over", self.variable.requested_name
             if self.variable.largest:
                 yield "largest", True
         if self.optimum is not None:
-            yield "optimum", plain(self.optimum)
+            yield "optimum", to_jsonable(self.optimum)
         if self.choice:
             yield "choice", dict(self.choice)
-            yield "alternatives", plain(self.alternatives)
+            yield "alternatives", to_jsonable(self.alternatives)
 
     def __repr__(self) -> str:
         of = f" for {self.scenario.title!r}" if self.scenario.title else ""
@@ -299,8 +299,8 @@ def _columns(value: Quantity) -> Mapping[str, float | str | None]:
 _NAMES = {"buffer": "setting", "at_packets": "at", "buffers": "settings"}
 
 
-def _renamed(told: Any) -> Any:
+def _renamed(data: Any) -> Any:
     """The JSON of a range: what it says of buffers is about settings."""
-    if isinstance(told, dict):
-        return {_NAMES.get(key, key): _renamed(value) for key, value in told.items()}
-    return [_renamed(each) for each in told] if isinstance(told, list) else told
+    if isinstance(data, dict):
+        return {_NAMES.get(key, key): _renamed(value) for key, value in data.items()}
+    return [_renamed(each) for each in data] if isinstance(data, list) else data

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.results.metric import key_among
 from forebay.results.report import Estimate
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.rules import Assumption
 from forebay.search.named_buffer import GoalVerdict
 from forebay.search.rule_verdict import RuleVerdict
@@ -135,14 +135,14 @@ class JudgedGoal:
             "sense": self.goal.sense,
             "threshold": self.goal.threshold,
             "at_packets": self.at_packets,
-            "measured": plain(self.measured),
+            "measured": to_jsonable(self.measured),
             "slack": self.slack,
             "met": self.met,
             "confidence": self.confidence,
             "binding": self.binding,
-            "at_smallest": plain(self.at_smallest),
-            "at_largest": plain(self.at_largest),
-            "evidence": plain(self.evidence),
+            "at_smallest": to_jsonable(self.at_smallest),
+            "at_largest": to_jsonable(self.at_largest),
+            "evidence": to_jsonable(self.evidence),
             # A goal that is alone on its metric is called like it.
             **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
         }
@@ -352,7 +352,7 @@ class CurvePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
-        return {name: plain(getattr(self, name)) for name in ("buffer", "replications", "metrics", "groups")}
+        return {name: to_jsonable(getattr(self, name)) for name in ("buffer", "replications", "metrics", "groups")}
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from forebay.configuration.platforms.platform import Platform
     from forebay.search.options import Precision
     from forebay.search.question import Question
-    from forebay.search.searching import Found
+    from forebay.search.searching import SearchResult
 
 __all__ = ["answer_of", "configurations"]
 
 
-def answer_of(question: Question, found: Found, precision: Precision) -> Recommendation:
+def answer_of(question: Question, found: SearchResult, precision: Precision) -> Recommendation:
     """The buffer and how every goal stands there; without one, what is in conflict; and everything measured."""
     evidence = found.evidence
     outcome, measure, share = evidence.outcome, evidence.measure, precision.fraction
@@ -50,10 +50,10 @@ def answer_of(question: Question, found: Found, precision: Precision) -> Recomme
         islands=findings.feasible_intervals(evidence),
         fraction=None if share is None else findings.fraction(evidence, share, precision.level),
         conflict=None if answered else findings.conflict(evidence, goals),
-        rules=tuple(_judged_rules(question, evidence)),
-        also=tuple(_named(evidence, question.named, found.configured)),
+        rules=tuple(_rules_with_verdicts(question, evidence)),
+        also=tuple(_named_buffers(evidence, question.named_buffers, found.configured)),
         points=findings.curve(evidence),
-        cost=findings.cost([measure], 0.0, [evidence.beside]),
+        cost=findings.cost([measure], 0.0, [evidence.companion]),
         warnings=warnings(evidence),
         engine=measure.engine,
         version=_core.__version__,
@@ -68,7 +68,7 @@ def answer_of(question: Question, found: Found, precision: Precision) -> Recomme
     )
 
 
-def _judged_rules(question: Question, evidence: Evidence) -> Iterator[JudgedRule]:
+def _rules_with_verdicts(question: Question, evidence: Evidence) -> Iterator[JudgedRule]:
     """The rules with what was measured at their buffers, in the order of their sources."""
     yield from (findings.judged_rule(evidence, rule) for rule in question.rules)
     variable = evidence.variable
@@ -76,10 +76,12 @@ def _judged_rules(question: Question, evidence: Evidence) -> Iterator[JudgedRule
         yield from (findings.judged_parameter_rule(evidence, variable, rule) for rule in question.parameter_rules)
 
 
-def _named(evidence: Evidence, named: Mapping[str, int], configured: ConfiguredVerdict | None) -> Iterator[NamedBuffer]:
+def _named_buffers(
+    evidence: Evidence, named: Mapping[str, int], configured: ConfiguredVerdict | None
+) -> Iterator[NamedBuffer]:
     """The configured buffer with its verdict, and the buffers that the user named."""
     for name, packets in named.items():
-        yield findings.named(evidence, name, packets, configured if name == AS_CONFIGURED else None)
+        yield findings.named_buffer(evidence, name, packets, configured if name == AS_CONFIGURED else None)
 
 
 def _confidence(evidence: Evidence, precision: Precision) -> float | None:

@@ -156,8 +156,8 @@ class Bracketing:
                 return Threshold(self.met, self.met, self.missed, goal, abs(found.at), found.spread)
             # As long as all between the ends is clear, they close in on the threshold by themselves.
             if (2 * step >= MOST and self._inside()) or (count >= LEAST and self._certain(found)):
-                buffer = self._beyond(found, self._confirmable(found))
-                least = self._beyond(found, self.fine / 2)
+                buffer = self._past_threshold(found, self._confirmable(found))
+                least = self._past_threshold(found, self.fine / 2)
                 return Threshold(buffer, least, self.missed, goal, abs(found.at), found.spread)
             missed, met = self.missed, self.met
             halve = alike > 1 or (step % 3 == 2 and found.error > self.near)
@@ -258,7 +258,7 @@ class Bracketing:
         noise = self.caution * min(1.1 * found.spread, max(0.8 * fine, 0.6 * found.spread))
         return max(fine / 2, min(max(found.error / 2, noise), LEAP))
 
-    def _beyond(self, found: NoisyRoot, away: float) -> int:
+    def _past_threshold(self, found: NoisyRoot, away: float) -> int:
         """The buffer so far beyond the threshold."""
         exact = math.exp(self.side * min(found.at + away, self._place(self.met) + FAR))
         if self.side > 0:

@@ -46,7 +46,7 @@ class BufferVariable:
         return False
 
     @property
-    def asked(self) -> str:
+    def requested_name(self) -> str:
         """The name in the request."""
         return self.key
 
@@ -96,7 +96,7 @@ class BufferVariable:
         size = self.sized(MARK)
         return size.packets / (size.seconds if size.bdp is None else size.bdp)
 
-    def named(self, over: str) -> BufferVariable:
+    def of_key(self, over: str) -> BufferVariable:
         """Find the buffer of the same scenario that a key names; links and classes may be numbered.
 
         Raises
@@ -109,12 +109,12 @@ class BufferVariable:
         if over in keys:
             return replace(self, key=over)
         try:
-            meant = core.with_buffer(over, MARK).sha256
+            suggestion = core.with_buffer(over, MARK).sha256
         except InputError:
-            told = _core.unknown("buffer", over, list(keys))
-            raise InputError(f"{told}; of another key a range, as in KEY=LOW..HIGH", "over") from None
+            message = _core.unknown("buffer", over, list(keys))
+            raise InputError(f"{message}; of another key a range, as in KEY=LOW..HIGH", "over") from None
         for key in keys:
-            if core.with_buffer(key, MARK).sha256 == meant:
+            if core.with_buffer(key, MARK).sha256 == suggestion:
                 return replace(self, key=key)
         allowed = ", ".join(keys)
         raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")

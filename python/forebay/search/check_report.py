@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.inputs.goals import Goal
 from forebay.results import notebook_repr
 from forebay.results.report import BufferSize, Estimate
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
 from forebay.search.answer_parts import GoalEvidence, Metrics, SearchCost
 from forebay.search.named_buffer import GoalVerdict
@@ -67,11 +67,11 @@ class CheckedGoal:
         return {
             "sense": self.goal.sense,
             "threshold": self.goal.threshold,
-            "measured": plain(self.measured),
+            "measured": to_jsonable(self.measured),
             "margin": self.margin,
             "verdict": self.verdict,
             "confidence": self.confidence,
-            "evidence": plain(self.evidence),
+            "evidence": to_jsonable(self.evidence),
             **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
         }
 
@@ -112,10 +112,10 @@ class CheckedBuffer:
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON: a twin only where there is one."""
-        told = {each.name: plain(getattr(self, each.name)) for each in fields(self)}
+        values = {each.name: to_jsonable(getattr(self, each.name)) for each in fields(self)}
         if self.twin is None:
-            del told["twin"]
-        return told
+            del values["twin"]
+        return values
 
     def count(self, verdict: GoalVerdict) -> int:
         """The number of goals with a verdict."""
@@ -171,7 +171,7 @@ class CheckReport:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dictionaries and lists, as in the JSON."""
-        told: dict[str, Any] = plain(
+        data: dict[str, Any] = to_jsonable(
             {
                 "verdict": self.verdict,
                 "confidence": self.confidence,
@@ -185,7 +185,7 @@ class CheckReport:
                 **({} if self.strata == 1 else {"strata": self.strata}),
             }
         )
-        return told
+        return data
 
     @property
     def data(self) -> Mapping[str, Any]:

@@ -108,7 +108,7 @@ class _Words(Words):
     def __init__(self, at: Mapping[int, Checked]) -> None:
         self._at = at
 
-    def named(self, *buffers: int) -> str:
+    def in_words(self, *buffers: int) -> str:
         """One or some of them as part of a sentence."""
         return listed(self._at[buffer].label for buffer in buffers)
 
@@ -137,10 +137,10 @@ def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffe
     InputError
         With a size that cannot be read, a key that is no buffer, or a buffer in which nothing waits.
     """
-    asked = [_asked(scenario, text) for text in settings]
+    requested = [_requested(scenario, text) for text in settings]
     found: dict[int, Checked] = {}
     known: set[str] = set()
-    for each in asked or [Checked(TARGET, None, scenario, scenario.buffer)]:
+    for each in requested or [Checked(TARGET, None, scenario, scenario.buffer)]:
         digest = each.scenario.core.sha256
         if digest in known:
             continue
@@ -152,7 +152,7 @@ def checked_buffers(scenario: Scenario, settings: Iterable[str]) -> CheckedBuffe
     return CheckedBuffers(scenario, TARGET, found)
 
 
-def _asked(scenario: Scenario, text: str) -> Checked:
+def _requested(scenario: Scenario, text: str) -> Checked:
     """One requested buffer."""
     key, equals, size = (part.strip() for part in text.rpartition("="))
     memories = [f"memories.{memory['name']}.size" for memory in scenario.resolved.get("memories", ())]
@@ -161,7 +161,7 @@ def _asked(scenario: Scenario, text: str) -> Checked:
     if equals and key != TARGET and key not in scenario.core.buffer_keys:
         raise InputError(_core.unknown("buffer", key, [*scenario.core.buffer_keys, *memories]), "buffers")
     with naming("buffers"):
-        varied = BufferVariable(scenario).named(key if equals else TARGET)
+        varied = BufferVariable(scenario).of_key(key if equals else TARGET)
     changed = scenario.changed(("buffers", varied.key, size))
     return Checked(varied.key, text, changed, replace(varied, scenario=changed).size)
 

@@ -166,7 +166,7 @@ def _checked(
             jitter=added,
             strata=1 if measure.strata is None else len(measure.strata.weights),
             # Last of what takes time.
-            cost=findings.cost([measure], time.perf_counter() - started, checks.beside),
+            cost=findings.cost([measure], time.perf_counter() - started, checks.companions),
         )
         return report.resting_on(of_assumptions(assumed))
 
@@ -183,19 +183,19 @@ class _Check:
         shown: Lengthened,
     ) -> None:
         self._scenario, self._checked, self._measure, self._jitter = measure.scenario, checked, measure, jitter
-        self._confidence, self._shown = confidence, shown
+        self._confidence, self._lengthened = confidence, shown
         self.least = statistics.runs_for_confidence(confidence)
         self._tests: dict[int, SequentialTest] = {}
         self._notes: list[Warning] = []
         self._twins: dict[int, Twin[BufferSize]] = {}
         #: Measurements of the twins.
-        self.beside: list[Measurements] = []
+        self.companions: list[Measurements] = []
 
     def run(self, analyses: Analyses) -> bool:
         """Test the buffers of one key after those of another; False where the time is over before the end."""
         if not self._measure.replicates:
             analyses = ((1, 1.0),)
-        elif not self._shown.decided:
+        elif not self._lengthened.decided:
             analyses = analyses[:1]
         groups = self._checked.by_key()
         for places in groups:
@@ -236,11 +236,11 @@ class _Check:
         """Run the twin of each buffer at which exact hosts stay in phase."""
         for place, checked in self._checked.at.items():
             reports = self._reports(place)
-            twin, beside = twin_at(self._measure, place, reports, checked.size, self._scenario.goals)
+            twin, companion = twin_at(self._measure, place, reports, checked.size, self._scenario.goals)
             if twin is not None:
                 self._twins[place] = twin
-            if beside is not None:
-                self.beside.append(beside)
+            if companion is not None:
+                self.companions.append(companion)
 
     def ran_out(self, within: float) -> None:
         """Take note that the time was over.
@@ -282,12 +282,12 @@ class _Check:
         )
 
     def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:
-        tested = self._tests[place].judged(place, goal)
+        tested = self._tests[place].result(place, goal)
         interval = statistics.mean_interval([metric_value(goal.name, report) for report in reports])
         half_width = interval.half_width if self._measure.are_observations(reports) else None
         measured = Estimate(interval.mean, half_width)
         margin = goal.margin(interval.mean)
-        if not self._shown.decided and tested.evidence.method != "bound":
+        if not self._lengthened.decided and tested.evidence.method != "bound":
             # The runs do not show a state that may decide, so that they are no evidence.
             return CheckedGoal(goal, measured, margin, "undecided", None, GoalEvidence("none", 0))
         twin = self._twins.get(place)
@@ -298,7 +298,7 @@ class _Check:
 
     def warnings(self) -> tuple[Warning, ...]:
         """The warnings that a reader needs about each buffer, once."""
-        found = [*self._notes, *self._shown.warnings]
+        found = [*self._notes, *self._lengthened.warnings]
         for place in self._checked.at:
             reports = self._reports(place)
             outcome = Outcome(buffer=place, confirmation=reports, runs=len(reports), notes=list(self._notes))

@@ -121,10 +121,10 @@ def for_each(confidence: float, cases: int) -> float:
     return 1 - (1 - confidence) / cases
 
 
-def of_all(confidence: float | None, cases: int, asked: float) -> float | None:
+def of_all(confidence: float | None, cases: int, requested: float) -> float | None:
     """The confidence that remains where the best of several answers is picked.
 
     Each was confirmed at `for_each` of the confidence that was asked for, so that one remains at least, as far as the
     runs of the answer carry it.
     """
-    return None if confidence is None else min(confidence, max(asked, 1 - (1 - confidence) * cases))
+    return None if confidence is None else min(confidence, max(requested, 1 - (1 - confidence) * cases))

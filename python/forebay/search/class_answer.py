@@ -13,7 +13,7 @@ from forebay.configuration.configuring import Configuration
 from forebay.configuration.jitter import Jitter
 from forebay.results.notebook_repr import Told
 from forebay.results.report import BufferSize
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
 from forebay.scenario import Scenario
 from forebay.search.answer_parts import JudgedGoal, Metrics, SearchCost, Verdict
@@ -134,7 +134,7 @@ class ClassSizing(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain dictionaries and lists, as in the JSON."""
-        told: dict[str, Any] = plain(
+        data: dict[str, Any] = to_jsonable(
             {
                 "verdict": self.verdict,
                 "reason": self.reason,
@@ -154,7 +154,7 @@ class ClassSizing(Told):
                 **({} if self.jitter is None else {"jitter": self.jitter}),
             }
         )
-        return told
+        return data
 
     def __repr__(self) -> str:
         of = f" for {self.scenario.title!r}" if self.scenario.title else ""

@@ -145,9 +145,9 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
     started = time.perf_counter()
     classes = port_classes(scenario)
     systems = check(extras.platforms, scenario)
-    asked = goals.added_to(scenario, execution.engine)
-    asked, added = jittered(asked) if extras.jitter else (asked, None)
-    runs = lengthened(asked)
+    requested = goals.added_to(scenario, execution.engine)
+    requested, added = jittered(requested) if extras.jitter else (requested, None)
+    runs = lengthened(requested)
     looked = ShorterRuns(runs.scenario).quick if precision.quick else runs.scenario
     execution.announce(run_s(looked.core))
     with execution.open(quick=precision.quick) as means:
@@ -155,7 +155,7 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
         if not runs.decided:
             steps.leave_undecided()
         answer = _answer(steps, runs, added, started)
-    answer = replace(answer, scenario=asked).resting_on(of_assumptions(scenario.assumed))
+    answer = replace(answer, scenario=requested).resting_on(of_assumptions(scenario.assumed))
     return replace(answer, configurations=tuple(_configurations(answer, systems, extras.line)))
 
 
@@ -206,7 +206,7 @@ def _answer(steps: ClassSteps, runs: Lengthened, jitter: Jitter | None, started:
         verdict="met" if found else "impossible" if steps.impossible else "undecided",
         reason="" if found else steps.reason,
         confidence=_stated(steps.precision, outcome.confidence) if found and evidence.confident else None,
-        level=steps.precision.asked,
+        level=steps.precision.requested_confidence,
         runs=outcome.runs if found else len(measure.at(at)),
         classes=tuple(_class_size(steps, each, at, found=found) for each in steps.classes.every),
         total=steps.variable.sized(at) if found else None,
@@ -225,7 +225,7 @@ def _stated(precision: Precision, confidence: float | None) -> float | None:
     """The confidence of the joint runs; a quick look states no more than it looks for."""
     if confidence is None or not precision.quick:
         return confidence
-    return min(confidence, precision.asked)
+    return min(confidence, precision.requested_confidence)
 
 
 def _class_size(steps: ClassSteps, of: PortClass, place: int, *, found: bool) -> ClassSize:
@@ -240,7 +240,7 @@ def _class_size(steps: ClassSteps, of: PortClass, place: int, *, found: bool) ->
         configured=buffer.size,
         goals=tuple(goal.key for goal in steps.classes.decided_by(of)),
         binding_goal=state.binding,
-        kept=state.kept,
+        kept=state.not_reduced,
     )
 
 
@@ -254,7 +254,7 @@ def _warnings(steps: ClassSteps, evidence: Evidence, place: int) -> Iterator[War
 
 def _undemanded(steps: ClassSteps) -> Iterator[Warning]:
     """Warnings about classes for which no goal needs a large buffer."""
-    names = [each for each in steps.classes.every if steps.states[each.key].kept]
+    names = [each for each in steps.classes.every if steps.states[each.key].not_reduced]
     for each in names if steps.outcome.buffer is not None else ():
         group = next(iter(each.groups), each.name)
         text = (
@@ -269,11 +269,11 @@ def _few(steps: ClassSteps, place: int) -> Iterator[Warning]:
     sizes = steps.variable.at[place]
     few = [each for each in steps.classes.every if sizes[each.key] < FEW]
     if few and steps.outcome.buffer is not None:
-        names = " and ".join(_named(each.name, sizes[each.key]) for each in few)
+        names = " and ".join(_class_text(each.name, sizes[each.key]) for each in few)
         text = f"The buffer is small for {names}: real sources may send larger bursts than this scenario."
         yield Warning(Kind.FEW_PACKETS, text, subject=few[0].name)
 
 
-def _named(name: str, packets: int) -> str:
+def _class_text(name: str, packets: int) -> str:
     """A class with its buffer."""
     return f"`{name}` ({counted(packets, 'packet')})"

@@ -21,7 +21,7 @@ from forebay.search.measurements import Means, Measurements
 from forebay.search.options import Precision
 from forebay.search.plan import Outcome, Plan
 from forebay.search.planning import reach
-from forebay.search.port_classes import PortClass, PortClasses, asks_for_room
+from forebay.search.port_classes import PortClass, PortClasses, needs_larger_buffer
 from forebay.search.quick import QuickLook
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import LEAP, Search
@@ -50,7 +50,7 @@ class ClassState:
     ----------
     binding : str or None
         The goal that keeps the buffer from being smaller.
-    kept : bool
+    not_reduced : bool
         Whether no goal asks the buffer for room.
     failed : bool
         Whether the last search found no buffer.
@@ -59,7 +59,7 @@ class ClassState:
     """
 
     binding: str | None = None
-    kept: bool = False
+    not_reduced: bool = False
     failed: bool = False
     around: dict[str, int] | None = None
 
@@ -145,7 +145,7 @@ class ClassSteps:
             smallest=place,
             largest=place,
             ceiling=place,
-            confidence=self.precision.asked,
+            confidence=self.precision.requested_confidence,
             resolution=self.precision.resolution,
             words=JointWords(self.variable.at),
             least=self.precision.least_runs,
@@ -217,7 +217,7 @@ class ClassSteps:
         largest = max(self.classes.every, key=lambda each: configured[each.key])
         scale = BufferVariable(self.classes.scenario, largest.key).scale
         most, ceiling = reach(scale, at_least=configured[largest.key])
-        plan = self._plan(1, most, ceiling, (configured[largest.key],), confidence=self.precision.asked)
+        plan = self._plan(1, most, ceiling, (configured[largest.key],), confidence=self.precision.requested_confidence)
         same = next((each for each in self.measures if isinstance(each.variable, ScaledBuffers)), None)
         _, outcome = self._search(same or self._measurements(variable), goals, plan, "all classes")
         # Goals that contradict each other in these proportions may hold in others; one goal alone may not.
@@ -229,27 +229,27 @@ class ClassSteps:
         state, around = self.states[of.key], {key: size for key, size in self.sizes.items() if key != of.key}
         if state.around == around and not state.failed:
             return
-        again = state.around is not None and not state.failed
+        is_repeated = state.around is not None and not state.failed
         state.around, state.failed = around, False
         goals = self.classes.decided_by(of)
         if not goals:
-            state.kept = True
+            state.not_reduced = True
             return
         variable = self._buffers.of_class(of.key, str(number), around)
-        plan = self._plan_of_class(variable, around_answer=again)
+        plan = self._plan_of_class(variable, around_answer=is_repeated)
         search, outcome = self._search(self._measurements(variable), goals, plan, of.name)
         state.binding = outcome.binding
         if outcome.buffer is None:
             state.failed = True
             self.sizes[of.key] = self.sizes[of.key] if outcome.compromise is None else outcome.compromise
-        elif outcome.buffer == plan.floor and not any(asks_for_room(goal) for goal in self.classes.own(of)):
-            state.kept, state.binding = True, None
-            self.sizes[of.key] = self._kept(of, search, outcome)
+        elif outcome.buffer == plan.floor and not any(needs_larger_buffer(goal) for goal in self.classes.own(of)):
+            state.not_reduced, state.binding = True, None
+            self.sizes[of.key] = self._retained_buffer(of, search, outcome)
         else:
-            state.kept = False
+            state.not_reduced = False
             self.sizes[of.key] = outcome.buffer
 
-    def _kept(self, of: PortClass, search: SearchState, outcome: Outcome) -> int:
+    def _retained_buffer(self, of: PortClass, search: SearchState, outcome: Outcome) -> int:
         """The present buffer of a class that no goal wants larger, or the largest smaller one that meets its goals."""
         met = [at for at in search.samples if search.plan.test.margin(search.samples[at], search.goals) >= 0]
         return max((at for at in met if at <= self.sizes[of.key]), default=outcome.buffer or 1)
@@ -259,7 +259,7 @@ class ClassSteps:
         size = self.sizes[variable.key]
         most, ceiling = reach(variable.scale, at_least=max(size, self.classes.configured[variable.key]))
         derived = delay_bounds(variable)
-        if around_answer and not self.states[variable.key].kept:
+        if around_answer and not self.states[variable.key].not_reduced:
             low, high = max(1, size // AROUND), min(ceiling, max(8, AROUND * size))
             return replace(self._plan(low, high, ceiling, (size,)), gap=GAP, met_up_to=derived)
         return replace(self._plan(1, max(most, size), ceiling, (size,)), met_up_to=derived)
@@ -284,7 +284,7 @@ class ClassSteps:
         alone = dict.fromkeys(self.states[of.key].around or {}, 1)
         variable = self._buffers.of_class(of.key, "alone", alone)
         most, ceiling = reach(variable.scale, at_least=self.sizes[of.key])
-        plan = self._plan(1, most, ceiling, (), confidence=self.precision.asked)
+        plan = self._plan(1, most, ceiling, (), confidence=self.precision.requested_confidence)
         _, outcome = self._search(self._measurements(variable), own, plan, of.name)
         if outcome.impossible:
             self.impossible = True
@@ -302,7 +302,7 @@ class ClassSteps:
                 break
             tested.add(place)
             if self.joint.test(place, self.outcome):
-                self.outcome.runs = len(self.outcome.confirmation) + self.joint.runs_near(place)
+                self.outcome.runs = len(self.outcome.confirmation) + self.joint.nearby_runs(place)
                 return
             for goal in self.joint.refused_goals(place, self.outcome.binding):
                 self._move(goal)
@@ -312,12 +312,12 @@ class ClassSteps:
         """Enlarge the buffer that decides a goal; of a delay goal reduce it, where no goal needs it as it is."""
         of = self.classes.deciding(goal)
         size, attempt = self.sizes[of.key], self.joint.attempts
-        if asks_for_room(goal):
+        if needs_larger_buffer(goal):
             factor = (1 + self.precision.resolution) ** attempt if attempt <= 2 else LEAP ** (attempt - 2)
             _, ceiling = reach(BufferVariable(self.classes.scenario, of.key).scale, at_least=size)
             self.sizes[of.key] = min(ceiling, max(size + 1, math.ceil(size * factor)))
-            self.states[of.key].binding, self.states[of.key].kept = goal.key, False
-        elif self.states[of.key].kept:
+            self.states[of.key].binding, self.states[of.key].not_reduced = goal.key, False
+        elif self.states[of.key].not_reduced:
             self.sizes[of.key] = max(1, math.floor(size / LEAP))
 
     # Ending ----------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def configured_verdict(evidence: Evidence, place: int, confidence: float) -> Con
     search, outcome, goals = evidence.search, evidence.outcome, evidence.scenario.goals
     if not goals:
         return None
-    if not outcome.shown:
+    if not outcome.states_shown:
         # The runs do not show a state that may decide the goals.
         return _of_all(dict.fromkeys((goal.key for goal in goals), "undecided"), 0)
     if place == outcome.buffer:
@@ -82,7 +82,7 @@ def _tested(evidence: Evidence, place: int, confidence: float) -> ConfiguredVerd
         with suppress(TimeoutError):
             test.run([number])
     runs = len(seen.samples.get(number, ()))
-    each = {goal.key: test.judged(number, goal).verdict for goal in goals}
+    each = {goal.key: test.result(number, goal).verdict for goal in goals}
     if not runs and place in evidence.search.samples:
         # Without runs of its own the search may still have shown that a goal is missed.
         shown = {goal.key: evidence.search.verdict_on(place, goal, outcome) for goal in goals}

@@ -84,7 +84,7 @@ class ConfirmingSearch(SearchState):
 
         Where no larger buffer will do better all interim analyses are taken.
         """
-        test, near = self.plan.test, self.runs_near(buffer) if self._averages else 0
+        test, near = self.plan.test, self.nearby_runs(buffer) if self._averages else 0
         self._listener.on_range(f"confirming {self.plan.words.counted(buffer)}")
         reports: list[Report] = []
         allowed = 1 - needed
@@ -94,7 +94,7 @@ class ConfirmingSearch(SearchState):
             needed = 1 - allowed * part
             self._expect(planned - len(reports))
             reports += self._measured([buffer] * (planned - len(reports)), fresh=True)
-            worst = self.worst_near(buffer, reports) if self._averages else {}
+            worst = self.worst_margins_near(buffer, reports) if self._averages else {}
             evidence = test.evidence(reports, self.goals, worst)
             weakest = min(self.goals, key=lambda goal: (evidence[goal.key], test.margin(reports, [goal]))).key
             independent = different(reports)
@@ -139,14 +139,14 @@ class ConfirmingSearch(SearchState):
         most, usual = self.plan.most_fresh, min(USUAL, self.plan.most_fresh)
         if self._located is None:
             return usual
-        wanted = SPARE * (self._needed(self._attempts) * self._located.spread / AWAY) ** 2
-        return next((count for count in FRESH if usual <= count <= most and count >= wanted), most)
+        required = SPARE * (self._needed(self._attempts) * self._located.spread / AWAY) ** 2
+        return next((count for count in FRESH if usual <= count <= most and count >= required), most)
 
     def _refusal(self, buffer: int, replications: int, goal: str, found: tuple[float, float]) -> Warning:
         """The warning about a buffer that fresh replications did not confirm, with the confidence found and needed."""
         (confidence, needed), words = found, self.plan.words
         text = (
-            f"{words.named(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
+            f"{words.in_words(buffer)} met every goal in the search, but {replications} fresh runs do not confirm "
             f"`{goal}`: the confidence is {confidence_text(confidence, 2)} instead of {100 * needed:.5g} %"
         )
         values = {

@@ -72,7 +72,7 @@ class Evidence:
         How much longer runs are than the scenario says.
     twin : Twin, optional
         The twin at the answer, if it ran.
-    beside : Measurements, optional
+    companion : Measurements, optional
         The measurements of the twin.
     """
 
@@ -83,7 +83,7 @@ class Evidence:
     jitter: Jitter | None = None
     lengthened: Lengthened | None = None
     twin: Twin[Any] | None = None
-    beside: Measurements | None = None
+    companion: Measurements | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -94,9 +94,9 @@ class Evidence:
         """The value for a number of the search: a buffer in packets if the search varies one."""
         return self.variable.sized(packets)
 
-    def named(self, packets: Sequence[int]) -> str:
+    def words(self, packets: Sequence[int]) -> str:
         """Buffers as part of a sentence."""
-        return self.search.plan.words.named(*packets)
+        return self.search.plan.words.in_words(*packets)
 
     @property
     def gaps(self) -> list[tuple[int, str]]:
@@ -144,8 +144,8 @@ class Evidence:
         if any(note.kind is Kind.TIME_OVER for note in self.outcome.notes) or not self.search.samples:
             return self
         at, reports = self.at_answer()
-        twin, beside = twin_at(self.measure, at, reports, self.size(at), self.scenario.goals)
-        return dataclasses.replace(self, twin=twin, beside=beside)
+        twin, companion = twin_at(self.measure, at, reports, self.size(at), self.scenario.goals)
+        return dataclasses.replace(self, twin=twin, companion=companion)
 
     def measured(self, packets: int) -> Mapping[str, Estimate]:
         """The measured point at a buffer; None beyond all measured buffers."""

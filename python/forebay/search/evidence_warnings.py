@@ -48,7 +48,7 @@ def warnings(evidence: Evidence) -> tuple[Warning, ...]:
         *_of_warmup(evidence),
         *phase_effects(evidence.scenario.core, evidence.measure.engine),
     )
-    place = "" if evidence.twin is None else evidence.named([evidence.at_answer()[0]])
+    place = "" if evidence.twin is None else evidence.words([evidence.at_answer()[0]])
     return one_message(found, evidence.twin, place)
 
 
@@ -98,14 +98,14 @@ def _of_independence(evidence: Evidence) -> list[Warning]:
     if independent < count:
         if independent == 1:
             text = (
-                f"all {count} replications at {evidence.named([at])} are identical, because nothing in them is random. "
+                f"all {count} replications at {evidence.words([at])} are identical, because nothing in them is random. "
                 "One observation gives no confidence"
             )
         else:
             worth = (
                 f"count as {independent} observations" if enough(independent, count) else "are too few for a confidence"
             )
-            text = f"only {independent} of the {count} replications at {evidence.named([at])} differ. They {worth}"
+            text = f"only {independent} of the {count} replications at {evidence.words([at])} differ. They {worth}"
         found.append(Warning(Kind.IDENTICAL, text, values={"replications": count, "different": independent}))
     step = in_step(evidence.scenario.core, evidence.measure.engine, reports)
     if step is not None:
@@ -151,13 +151,13 @@ def _of_search(evidence: Evidence) -> list[Warning]:
     for name in dict.fromkeys(goal for _, goal in evidence.gaps):
         at = [packets for packets, goal in evidence.gaps if goal == name]
         beyond = "below" if evidence.variable.largest else "above"
-        text = f"`{name}` is also missed {beyond} the answer, at {evidence.named(at)}"
+        text = f"`{name}` is also missed {beyond} the answer, at {evidence.words(at)}"
         values = {"missed_at": evidence.search.plan.words.value(at[0])}
         found.append(Warning(Kind.MISSED_AGAIN, text, subject=name, values=values))
     if evidence.feasible_intervals:
         at = sorted(packets for packets, _ in evidence.feasible_intervals)
         broken = max(missed for _, missed in evidence.feasible_intervals)
-        text = f"{evidence.named(at)} would also meet every goal, but {evidence.named([broken])} would not"
+        text = f"{evidence.words(at)} would also meet every goal, but {evidence.words([broken])} would not"
         value = evidence.search.plan.words.value
         found.append(Warning(Kind.MET_BELOW, text, values={"met_at": value(at[-1]), "missed_at": value(broken)}))
     return found
@@ -183,7 +183,7 @@ def _of_runs(evidence: Evidence) -> list[Warning]:
             several.append(warning)
             if buffer not in buffers:
                 buffers.append(buffer)
-    return [_merged(several, evidence.named(buffers)) for several, buffers in alike.values()]
+    return [_merged(several, evidence.words(buffers)) for several, buffers in alike.values()]
 
 
 def _near_the_answer(evidence: Evidence, buffer: int) -> bool:

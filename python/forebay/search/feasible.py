@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.extras import need
 from forebay.results.notebook_repr import Told
 from forebay.results.report import Estimate
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
 from forebay.search.answer_parts import SearchCost
 from forebay.search.range_variable import RangeVariable
@@ -145,8 +145,8 @@ class FeasibleMap(Told):
         for point in self.points:
             values = {variable.key: setting.value for variable, setting in zip(self.over, point.settings, strict=True)}
             means = {name: estimate.mean for name, estimate in point.metrics.items()}
-            told = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
-            yield {**values, **told, "replications": point.replications, **means}
+            stated = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
+            yield {**values, **stated, "replications": point.replications, **means}
 
     def resting_on(self, warnings: tuple[Warning, ...]) -> FeasibleMap:
         """The same with warnings of what was not measured, and without a confidence if there are any."""
@@ -156,9 +156,9 @@ class FeasibleMap(Told):
 
     def to_dict(self) -> dict[str, Any]:
         """The map as plain dictionaries and lists, as in the JSON."""
-        told: dict[str, Any] = plain(
+        data: dict[str, Any] = to_jsonable(
             {
-                "over": [variable.asked for variable in self.over],
+                "over": [variable.requested_name for variable in self.over],
                 "goals": {goal.key: goal for goal in self.goals},
                 "confidence": self.confidence,
                 "points": self.points,
@@ -172,7 +172,7 @@ class FeasibleMap(Told):
                 "version": self.version,
             }
         )
-        return told
+        return data
 
     def __repr__(self) -> str:
         keys = " and ".join(variable.key for variable in self.over)

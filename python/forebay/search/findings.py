@@ -53,7 +53,7 @@ __all__ = [
     "judged_parameter_rule",
     "judged_rule",
     "lower_end",
-    "named",
+    "named_buffer",
     "point",
     "upper_end",
 ]
@@ -63,7 +63,7 @@ def judged_goals(evidence: Evidence, share: float | None) -> Mapping[str, Judged
     """Every goal with its measurements at the answer (or at the compromise) and its distance from the threshold."""
     at, reports = evidence.at_answer()
     goals, test, search = evidence.scenario.goals, evidence.search.plan.test, evidence.search
-    confidences = _confidences(evidence, at, reports) if evidence.confident and evidence.outcome.shown else {}
+    confidences = _confidences(evidence, at, reports) if evidence.confident and evidence.outcome.states_shown else {}
     judged = {}
     for goal in goals:
         values = [metric_value(goal.name, report) for report in reports]
@@ -93,7 +93,7 @@ def _confidences(evidence: Evidence, at: int, reports: Sequence[Report]) -> Mapp
     if not test.averages:
         return test.confidences(reports, goals)
     most = statistics.most_confidence(max(evidence.outcome.runs, different(reports)))
-    worst = evidence.search.worst_near(at, reports)
+    worst = evidence.search.worst_margins_near(at, reports)
     return {key: min(most, found) for key, found in test.evidence(reports, goals, worst).items()}
 
 
@@ -103,7 +103,7 @@ def _goal_at(evidence: Evidence, goal: Goal, packets: int) -> GoalAt:
     reports = search.samples[packets]
     found = search.verdict_on(packets, goal, evidence.outcome)
     verdict: GoalVerdict = "undecided" if found is Verdict.UNCLEAR else "met" if found is Verdict.MET else "missed"
-    few = len(reports) < ENOUGH_FOR_INTERVAL and search.runs_near(packets) < ENOUGH_FOR_INTERVAL
+    few = len(reports) < ENOUGH_FOR_INTERVAL and search.nearby_runs(packets) < ENOUGH_FOR_INTERVAL
     if verdict == "met" and few and evidence.measure.replicates and not search.derived(packets, goal):
         # A run or two that meet a goal show no rare state that misses it.
         verdict = "undecided"
@@ -122,9 +122,9 @@ def _evidence(evidence: Evidence, goal: Goal, packets: int) -> GoalEvidence:
 def fraction(evidence: Evidence, share: float, confidence: float) -> Held:
     """The number of fresh draws (or, without an answer, of draws at the compromise) in which all goals hold."""
     _, reports = evidence.at_answer()
-    held = ShareTest(share).held(reports, evidence.scenario.goals)
-    at_least = statistics.share_at_least(held, len(reports), confidence) if evidence.confident else None
-    return Held(share, held, len(reports), at_least, confidence)
+    draws_met = ShareTest(share).draws_met(reports, evidence.scenario.goals)
+    at_least = statistics.share_at_least(draws_met, len(reports), confidence) if evidence.confident else None
+    return Held(share, draws_met, len(reports), at_least, confidence)
 
 
 def lower_end(evidence: Evidence) -> LowerEnd | None:
@@ -183,8 +183,8 @@ def _estimate(goal: Goal, reports: Sequence[Report]) -> Estimate:
     """
     values = [metric_value(goal.name, report) for report in reports]
     interval = statistics.mean_interval(values, 0.95)
-    told = len(values) >= ENOUGH_FOR_INTERVAL and NEVER_S not in values
-    return Estimate(interval.mean, interval.half_width if told else None)
+    has_interval = len(values) >= ENOUGH_FOR_INTERVAL and NEVER_S not in values
+    return Estimate(interval.mean, interval.half_width if has_interval else None)
 
 
 def conflict(evidence: Evidence, goals: Mapping[str, JudgedGoal]) -> Conflict:
@@ -287,7 +287,7 @@ def _judgment(
     )
 
 
-def named(evidence: Evidence, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:
+def named_buffer(evidence: Evidence, name: str, packets: int, verdict: ConfiguredVerdict | None = None) -> NamedBuffer:
     """A buffer that the user named and its metrics; for the configured buffer also the verdict."""
     buffer, measured = evidence.size(packets), evidence.measured(packets)
     if verdict is None:
@@ -323,9 +323,9 @@ def curve(evidence: Evidence) -> tuple[CurvePoint, ...]:
     return tuple(sorted(points, key=lambda each: each.buffer.number))
 
 
-def cost(measured: Sequence[Measurements], wall_s: float, beside: Iterable[Measurements | None] = ()) -> SearchCost:
-    """The cost of all replications of some searches, and of the twins `beside` them, which have buffers of these."""
-    every = [*measured, *filter(None, beside)]
+def cost(measured: Sequence[Measurements], wall_s: float, companions: Iterable[Measurements | None] = ()) -> SearchCost:
+    """The cost of all replications of some searches, and of their twins `companions`, which have buffers of these."""
+    every = [*measured, *filter(None, companions)]
     costs = [report.cost for measure in every for report in measure.reports.values()]
     return SearchCost(
         replications=sum(each.runs for each in every),

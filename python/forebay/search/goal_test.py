@@ -214,7 +214,7 @@ class ShareTest:
         """They are not: what counts is how many hold."""
         return False
 
-    def held(self, reports: Reports, goals: Sequence[Goal]) -> int:
+    def draws_met(self, reports: Reports, goals: Sequence[Goal]) -> int:
         """The number of replications in which all goals hold."""
         return sum(all(goal.margin(metric_value(goal.name, report)) >= 0 for goal in goals) for report in reports)
 
@@ -223,7 +223,7 @@ class ShareTest:
         draws = outcomes(reports)
         if not enough(len(draws), len(reports)):
             return _as_seen(self.margin(reports, goals))
-        at_least, below = statistics.confidence_that_share(self.held(draws, goals), len(draws), self.share)
+        at_least, below = statistics.confidence_that_share(self.draws_met(draws, goals), len(draws), self.share)
         if at_least >= level:
             return Verdict.MET
         return Verdict.MISSED if below >= level else Verdict.UNCLEAR
@@ -237,18 +237,18 @@ class ShareTest:
         del worst
         draws = outcomes(reports)
 
-        def confidence(asked: Sequence[Goal]) -> float:
-            return statistics.confidence_that_share(self.held(draws, asked), len(draws), self.share)[0]
+        def confidence(requested: Sequence[Goal]) -> float:
+            return statistics.confidence_that_share(self.draws_met(draws, requested), len(draws), self.share)[0]
 
         goals = distinct(goals)
         found = {goal.key: confidence([goal]) for goal in goals}
-        last = min(goals, key=lambda goal: self.held(draws, [goal])).key
+        last = min(goals, key=lambda goal: self.draws_met(draws, [goal])).key
         together = confidence(goals)
         return {**found, last: together}
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """Share of the replications beyond the wanted one."""
-        return self.held(reports, goals) / len(reports) - self.share
+        return self.draws_met(reports, goals) / len(reports) - self.share
 
     def confirmations(self, seen: int, confidence: float, most: int) -> Analyses:
         """The numbers of fresh runs: at least twice as many as are sufficient if none of them fails."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.inputs.goals import Goal, check_bounds, named, split_goal
+from forebay.inputs.goals import Goal, check_bounds, metric_of_goal, split_goal
 from forebay.results.metric import find
 from forebay.scenario import Scenario
 from forebay.search.measurable import Measurable
@@ -49,7 +49,7 @@ class Goals:
             With two goals on one metric that no value can meet both.
         """
         places = dict(zip((name for name, *_ in scenario.core.goals), scenario.core.goal_places, strict=True))
-        names = {named(goal) for goal in self.texts}
+        names = {metric_of_goal(goal) for goal in self.texts}
         scenario = with_goals(scenario, self.texts)
         if self.needed and not scenario.goals:
             raise InputError("found none; allowed: at least one, here or in [goal], such as utilization>=0.99", "goals")
@@ -69,27 +69,27 @@ def with_goals(scenario: Scenario, goals: Iterable[str]) -> Scenario:
     ContradictionError
         Where two of them cannot hold both.
     """
-    asked = []
+    requested = []
     for text in goals:
         change = _change(text)
-        asked.append((_one(scenario.changed(change), named(text)), text, change))
-    check_bounds((goal, text) for goal, text, _ in asked)
+        requested.append((_one(scenario.changed(change), metric_of_goal(text)), text, change))
+    check_bounds((goal, text) for goal, text, _ in requested)
     # The core has one goal for each metric, of which the closed forms size: the one that asks for most.
     decisive: dict[str, tuple[Goal, _core.Change]] = {}
-    for goal, _, change in asked:
+    for goal, _, change in requested:
         known = decisive.get(goal.name)
         if known is None or _rank(goal) > _rank(known[0]):
             decisive[goal.name] = goal, change
     if not decisive:
         return scenario
     changed = scenario.changed(*(change for _, change in decisive.values()))
-    return changed.with_bounds([goal for goal, *_ in asked if goal != decisive[goal.name][0]])
+    return changed.with_bounds([goal for goal, *_ in requested if goal != decisive[goal.name][0]])
 
 
 def _change(goal: str) -> _core.Change:
     """A goal as a change of the scenario, whichever of its metric's names it has."""
     _, sense, threshold = split_goal(goal)
-    return ("goals", f"goal.{named(goal)}", f"{sense} {threshold}")
+    return ("goals", f"goal.{metric_of_goal(goal)}", f"{sense} {threshold}")
 
 
 def _one(scenario: Scenario, name: str) -> Goal:

@@ -177,7 +177,7 @@ class JointWords(Words):
     def __init__(self, at: Mapping[int, Mapping[str, int]]) -> None:
         self._at = at
 
-    def named(self, *buffers: int) -> str:
+    def in_words(self, *buffers: int) -> str:
         """One or some of them as part of a sentence."""
         return listed(self.counted(place) for place in buffers)
 
@@ -222,9 +222,9 @@ class JointSearch(Search):
             self._taken[place, fresh] += 1
         return self.measure(pairs) if pairs else []
 
-    def easier(self, buffer: int, goal: Goal, *, room: bool) -> Iterator[float]:
+    def easier(self, buffer: int, goal: Goal, *, needs_larger: bool) -> Iterator[float]:
         """Yield nothing: no combination is known to be easier than another."""
-        del buffer, goal, room
+        del buffer, goal, needs_larger
         yield from ()
 
     def deviations(self, buffer: int, goal: Goal) -> Iterator[float]:
@@ -235,6 +235,6 @@ class JointSearch(Search):
                 mean = reports.mean_margin(goal)
                 yield from (margin - mean for margin in reports.margins(goal))
 
-    def runs_near(self, buffer: int) -> int:
+    def nearby_runs(self, buffer: int) -> int:
         """Different runs at the same combination."""
         return different(self.samples.get(buffer, ()))

@@ -21,7 +21,7 @@ from forebay.search.plan import Measure, Outcome, Plan
 from forebay.search.quick import ROUNDS, QuickLook
 from forebay.search.search_state import ENOUGH, SearchState
 
-__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors", "keys_of_room"]
+__all__ = ["Guess", "Ladder", "Rung", "ScaledLook", "Scatter", "extrapolated", "factors", "larger_buffer_goals_of"]
 
 #: Powers of the size with which the smallest sufficient buffer changes, in packets. With 1 it is the same time, as for
 #: flows in step; with 0 it is the same number of packets. It is below 0 if a burst of one flow is large for the smaller
@@ -67,7 +67,7 @@ class Rung:
         Ends of its interval and its best estimate, in packets.
     scatters : mapping
         Distances of the margins of single runs from their mean at each measured buffer, by the key of the goal.
-    room : frozenset of str
+    larger_buffer_goals : frozenset of str
         Keys of the goals that need a large buffer.
     """
 
@@ -76,7 +76,7 @@ class Rung:
     at: float
     high: float
     scatters: Mapping[str, Sequence[Scatter]]
-    room: frozenset[str] = frozenset()
+    larger_buffer_goals: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Guess:
         Ends under the widest assumption, the powers `POWERS` of the size.
     scatters : mapping
         Distances of the margins of single runs from their mean at each measured buffer, by the key of the goal.
-    room : frozenset of str
+    larger_buffer_goals : frozenset of str
         Keys of the goals that need a large buffer.
     rungs : tuple of Rung
         The measured smaller links.
@@ -103,7 +103,7 @@ class Guess:
     least: float
     most: float
     scatters: Mapping[str, Sequence[Scatter]] = field(default_factory=dict)
-    room: frozenset[str] = frozenset()
+    larger_buffer_goals: frozenset[str] = frozenset()
     rungs: tuple[Rung, ...] = ()
 
     def noise(self, goal: Goal, margin: float) -> Noise:
@@ -174,7 +174,7 @@ def extrapolated(rungs: Sequence[Rung]) -> Guess | None:
     low = max(math.exp(center - spread), least, 1.0)
     high = max(low, min(math.exp(center + spread), most))
     at = min(max(math.exp(center), low), high)
-    return Guess(low, at, high, least, most, _pooled(rungs), last.room, tuple(rungs))
+    return Guess(low, at, high, least, most, _pooled(rungs), last.larger_buffer_goals, tuple(rungs))
 
 
 def _pooled(rungs: Sequence[Rung]) -> dict[str, list[Scatter]]:
@@ -196,7 +196,7 @@ def _half_width(rung: Rung) -> float:
     return math.log(max(rung.high, rung.at) / min(rung.low, rung.at)) / 2
 
 
-def keys_of_room(search: SearchState) -> frozenset[str]:
+def larger_buffer_goals_of(search: SearchState) -> frozenset[str]:
     """Return the keys of the goals that need a large buffer, as measured."""
     return frozenset(goal.key for goal in search.directions()[0])
 
@@ -206,8 +206,8 @@ class ScaledLook(QuickLook):
 
     def run(self) -> Outcome:
         """Measure about the threshold."""
-        room, _ = self._first_look()
-        threshold = self._close_in(room, 1, ROUNDS)
+        larger_goals, _ = self._first_look()
+        threshold = self._close_in(larger_goals, 1, ROUNDS)
         if math.isfinite(threshold.at):
             self.sample([max(self.plan.floor, round(math.exp(threshold.at)))], REPEATED)
         self.sample(self.samples, EACH)
@@ -235,7 +235,7 @@ class ScaledLook(QuickLook):
             low = max(float(floor), math.exp(threshold.missed if threshold.low == -math.inf else threshold.low))
             high = min(float(ceiling), math.exp(threshold.met if threshold.high == math.inf else threshold.high))
         scatters = {goal.key: list(self._scattered(goal)) for goal in self.goals}
-        return Rung(factor, low, at, high, scatters, keys_of_room(self))
+        return Rung(factor, low, at, high, scatters, larger_buffer_goals_of(self))
 
     def _scattered(self, goal: Goal) -> Iterator[Scatter]:
         """The distances of single runs from their mean."""
@@ -291,7 +291,7 @@ class Ladder(QuickLook):
 
     def _open(self) -> bool:
         """Whether some buffer may meet every goal."""
-        return not self.samples or bool(self.left(None)) or any(self._seems_met(at) for at in self.samples)
+        return not self.samples or bool(self.not_excluded(None)) or any(self._seems_met(at) for at in self.samples)
 
     def undecided(self) -> tuple[int, int]:
         """The interval that contains the smallest buffer that meets every goal, as far as is known."""
@@ -361,9 +361,9 @@ class Ladder(QuickLook):
     def _within(self, packets: float) -> int:
         return min(max(round(packets), self.plan.floor), self.plan.ceiling)
 
-    def _asks_for_room(self, goal: Goal) -> bool:
+    def _needs_larger_buffer(self, goal: Goal) -> bool:
         """Whether a goal needs a large buffer: as smaller links had it, because they were measured from end to end."""
-        return super()._asks_for_room(goal) if self.guess is None else goal.key in self.guess.room
+        return super()._needs_larger_buffer(goal) if self.guess is None else goal.key in self.guess.larger_buffer_goals
 
     def _excluded_by(self, goal: Goal, level: float | None) -> Iterator[tuple[int, int]]:
         """Intervals of buffers at which one goal is missed.
@@ -374,7 +374,7 @@ class Ladder(QuickLook):
         for low, high in super()._excluded_by(goal, level):
             if level is not None:
                 yield low, high
-            elif self._asks_for_room(goal):
+            elif self._needs_larger_buffer(goal):
                 yield self.plan.floor, high
             else:
                 yield low, self.plan.ceiling

@@ -46,7 +46,7 @@ AT_MOST_ONE = frozenset({"jain_index", "synchronization", "short_transfers"})
 class Need:
     """The traffic that a metric needs, in words, and the kinds of workloads that offer it."""
 
-    what: str
+    requirement: str
     kinds: Collection[str]
 
     def met_by(self, kinds: Iterable[str]) -> bool:
@@ -153,8 +153,8 @@ class Measurable:
             return
         whose = f"group `{group}`" if dot else "the link"
         why = self._why(metric, kinds[group] if dot else None)
-        told = f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}"
-        raise _mistake(place, told)
+        text = f"found `{goal.name}`, which is not measured{why}; allowed for {whose}: {', '.join(allowed)}"
+        raise _mistake(place, text)
 
     def _why(self, metric: Metric, kind: str | None) -> str:
         """The reason why a metric cannot be measured for a group with this workload, or for the link."""
@@ -168,7 +168,7 @@ class Measurable:
         need = _need(metric.goal_name, of_group=kind is not None)
         if need is not None and (kind is None or kind not in need.kinds):
             here = "there are none" if kind is None else f"the group's workload is {kind}"
-            return f": it needs {need.what}, and {here}"
+            return f": it needs {need.requirement}, and {here}"
         return f": the {self.engine} engine does not report it"
 
     def _lacks(self, goal_name: str) -> str | None:
@@ -208,8 +208,8 @@ def _check_threshold(goal: Goal, place: str | None) -> None:
         which, likely, allowed = "", f"{goal.threshold / 100:g}", "0 to 1"
     else:
         return
-    meant = f"did you mean `{goal.sense} {likely}`? " if goal.threshold <= 100 else ""
-    raise _mistake(place, f"found `{goal.name} {goal.sense} {goal.threshold:g}`{which}; {meant}allowed: {allowed}")
+    suggestion = f"did you mean `{goal.sense} {likely}`? " if goal.threshold <= 100 else ""
+    raise _mistake(place, f"found `{goal.name} {goal.sense} {goal.threshold:g}`{which}; {suggestion}allowed: {allowed}")
 
 
 def _mistake(place: str | None, text: str) -> InputError:

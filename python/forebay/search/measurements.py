@@ -117,10 +117,10 @@ class Measurements:
         #: Replications that an interrupted search had left.
         self.resumed = 0
         self._expected, self._before = 0, before
-        kept = means.resumption
-        self._kept = None if kept is None else kept.of(self.scenario.core, self.engine, variable.identity)
+        stored = means.resumption
+        self._stored = None if stored is None else stored.of(self.scenario.core, self.engine, variable.identity)
 
-    def beside(self, variable: Variable) -> Measurements:
+    def alongside(self, variable: Variable) -> Measurements:
         """Further runs with another change, with the same seeds, storage and time limit."""
         before = self._before + self.runs
         return Measurements(variable, self.means, before=before, until=self._until, strata=self._strata)
@@ -182,11 +182,11 @@ class Measurements:
         done = itertools.count(len(self._parts) + 1)
 
         def keep(job: int, report: Report) -> None:
-            if self._kept is not None:
-                self._kept.add(missing[job], report)
+            if self._stored is not None:
+                self._stored.add(missing[job], report)
             # At once: the time may be over before all of them are there.
             self._parts[missing[job]] = report
-            self._tell(next(done))
+            self._report_progress(next(done))
 
         self._run(missing, buffers, keep)
 
@@ -200,18 +200,18 @@ class Measurements:
             run_jobs(work, self.means.jobs, None, keep, within)
             return
         texts = {buffer: scenario.canonical_json() for buffer, scenario in buffers.items()}
-        asked = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
-        cluster.reports(asked, keep, within)
+        requested = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
+        cluster.reports(requested, keep, within)
 
     def _take(self, pairs: Iterable[Pair], buffers: Mapping[int, _core.Scenario]) -> None:
         """Take those of the pairs that an interrupted search left."""
-        if self._kept is None or not self._kept.count:
+        if self._stored is None or not self._stored.count:
             return
         digests = {buffer: scenario.sha256 for buffer, scenario in buffers.items()}
         for pair in pairs:
             if pair in self._parts:
                 continue
-            report = self._kept.take(pair, digests[pair[0]])
+            report = self._stored.take(pair, digests[pair[0]])
             if report is not None:
                 self._parts[pair] = report
                 self.resumed += 1
@@ -219,9 +219,9 @@ class Measurements:
     def expect(self, remaining: int) -> None:
         """Take note of how many observations are still to come."""
         self._expected = self.runs + remaining * (1 if self._strata is None else len(self._strata.weights))
-        self._tell(self.runs)
+        self._report_progress(self.runs)
 
-    def _tell(self, done: int) -> None:
+    def _report_progress(self, done: int) -> None:
         self.means.listener.on_progress(self._before + done, self._before + max(done, self._expected))
 
     def buffers(self) -> list[int]:

@@ -82,7 +82,7 @@ def noisy_root(points: Sequence[Point], slope: float, noise: Noise) -> NoisyRoot
     weight = noise.variance / (DOUBT * slope) ** 2
     found = (rise + weight * slope) / (width + weight) if width + weight > 0 else slope
     found = min(max(found, slope / MOST_DOUBT), slope * MOST_DOUBT)
-    left = _left(points, (middle, level), found)
+    left = _residual_sum(points, (middle, level), found)
     degrees = count - 1 + noise.degrees
     variance = (left + noise.degrees * noise.variance) / degrees if degrees else 0.0
     at = middle - level / found
@@ -166,7 +166,7 @@ def zero_between(points: Sequence[Point], level: float) -> tuple[float, float] |
     if width <= 0:
         return None
     slope = rise / width
-    deviation = math.sqrt(_left(points, (middle, mean), slope) / (count - 2))
+    deviation = math.sqrt(_residual_sum(points, (middle, mean), slope) / (count - 2))
     reach = statistics.student_quantile(level, count - 2) * deviation
     sure = slope * slope - reach * reach / width
     if slope <= 0 or sure <= 0:
@@ -183,7 +183,7 @@ def line_at(points: Sequence[Point], at: float) -> tuple[float, float]:
     degrees = count - (2 if width > 0 else 1)
     if degrees < 1:
         return value, math.inf
-    variance = _left(points, (middle, level), slope) / degrees
+    variance = _residual_sum(points, (middle, level), slope) / degrees
     lever = (at - middle) ** 2 / width if width > 0 else 0.0
     return value, math.sqrt(variance * (1 / count + lever))
 
@@ -205,7 +205,7 @@ def _moments(points: Sequence[Point]) -> tuple[int, float, float, float, float]:
     return count, middle, level, width, math.fsum((x - middle) * (y - level) for x, y in points)
 
 
-def _left(points: Sequence[Point], through: tuple[float, float], slope: float) -> float:
+def _residual_sum(points: Sequence[Point], through: tuple[float, float], slope: float) -> float:
     """Sum of squared residuals of a line through a point."""
     middle, level = through
     return math.fsum((y - level - slope * (x - middle)) ** 2 for x, y in points)

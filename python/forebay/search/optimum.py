@@ -115,7 +115,7 @@ class Optimizing(SearchState):
         super().__init__(known.measure, [objective], known.plan, listener=listener)
         # Further replications at a place have numbers of their own.
         self.samples, self._taken = known.samples, known._taken
-        self.objective, self.wanted = objective, list(goals)
+        self.objective, self.required = objective, list(goals)
         self._level = 1 - (1 - confidence) / (2 * ROUNDS * PLACES)
 
     def best(self, low: int, high: int, sure: int | None = None, limit: int | None = None) -> Best:
@@ -136,10 +136,10 @@ class Optimizing(SearchState):
             self._listener.on_range(f"best {self.plan.words.between(low, high)}")
             grid = sorted({low, high, *statistics.log_spaced(low, high, min(PLACES, high - low + 1))})
             self.sample(grid, FIRST)
-            near = self._near([place for place in grid if place == sure or self._allowed(place)] or grid)
+            near = self._not_surely_worse([place for place in grid if place == sure or self._allowed(place)] or grid)
             # A place that is left out never comes back; the others are worth more replications.
             self.sample(near, replications)
-            near = self._near([place for place in near if place == sure or self._allowed(place)] or near)
+            near = self._not_surely_worse([place for place in near if place == sure or self._allowed(place)] or near)
             below, above = self._around(grid, near)
             if near[-1] == high < limit:
                 # The optimum may lie beyond the range.
@@ -166,9 +166,9 @@ class Optimizing(SearchState):
         return self._measured([place] * FRESH, fresh=True)
 
     def _allowed(self, place: int) -> bool:
-        return all(goal.margin(self.mean(place, goal)) >= 0 for goal in self.wanted)
+        return all(goal.margin(self.mean(place, goal)) >= 0 for goal in self.required)
 
-    def _near(self, places: Sequence[int]) -> list[int]:
+    def _not_surely_worse(self, places: Sequence[int]) -> list[int]:
         """The places than which no place is surely better."""
         seen = {place: np.asarray(self.goodness(place)) for place in places}
         return [place for place in places if not any(self._better(other, seen[place]) for other in seen.values())]

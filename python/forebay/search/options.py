@@ -11,10 +11,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from forebay.configuration.access import Access, asked_access
-from forebay.engines import check_alone, forecast, in_real_time
+from forebay.configuration.access import Access, requested_access
+from forebay.engines import check_exclusive, forecast, in_real_time
 from forebay.errors import InputError
-from forebay.inputs.validation import MOST_REPLICATIONS, real, whole
+from forebay.inputs.validation import MOST_REPLICATIONS, integer, real
 from forebay.measurement.cluster import Cluster, connected
 from forebay.results.statistics import replications_for_share, runs_for_confidence
 from forebay.scenario import TARGET, threads
@@ -50,13 +50,13 @@ class Sizing:
     maximize: str | None = None
 
     @property
-    def _asked(self) -> list[tuple[str, Choice | None]]:
+    def _choices(self) -> list[tuple[str, Choice | None]]:
         """Each key with its choice, if it has a list of values."""
         return [(text, choice(text)) for text in ([self.over] if isinstance(self.over, str) else self.over)]
 
     def __post_init__(self) -> None:
         """Refuse two keys that are varied."""
-        varied = [text for text, each in self._asked if each is None]
+        varied = [text for text, each in self._choices if each is None]
         if len(varied) > 1:
             found = f"found `{varied[0]}` and `{varied[1]}`"
             raise InputError(f"{found}; allowed: one key that is varied, or two of `feasible_map`", "over")
@@ -64,22 +64,22 @@ class Sizing:
     @property
     def choices(self) -> list[Choice]:
         """The keys with a list of values."""
-        return [each for _, each in self._asked if each is not None]
+        return [each for _, each in self._choices if each is not None]
 
     @property
     def key(self) -> str:
         """The key that is varied, with its range: the target link's buffer unless another one is named."""
-        return next((text for text, each in self._asked if each is None), TARGET)
+        return next((text for text, each in self._choices if each is None), TARGET)
 
     @property
     def optimizes(self) -> bool:
         """Whether a metric is to be best."""
         return self.minimize is not None or self.maximize is not None
 
-    def refuse_beside(self, **others: bool) -> None:
+    def refuse_combination(self, **others: bool) -> None:
         """Refuse options that have no meaning where a metric is to be best."""
-        for name, asked in others.items():
-            if asked and self.optimizes:
+        for name, requested in others.items():
+            if requested and self.optimizes:
                 raise InputError("cannot be combined with --minimize or --maximize; allowed: one of them", name)
 
 
@@ -113,9 +113,9 @@ class Precision:
 
     def __post_init__(self) -> None:
         """Read numbers that may be texts, and refuse what no search can keep."""
-        asked, fraction, within = self.replications, self.fraction, self.within
+        requested, fraction, within = self.replications, self.fraction, self.within
         read = {
-            "replications": None if asked is None else whole(asked, (2, MOST_REPLICATIONS), "replications"),
+            "replications": None if requested is None else integer(requested, (2, MOST_REPLICATIONS), "replications"),
             "fraction": None if fraction is None else real(fraction, "fraction"),
             "within": None if within is None else real(within, "within"),
             "confidence": real(self.confidence, "confidence"),
@@ -140,19 +140,19 @@ class Precision:
         return replace(self, answers=answers)
 
     @property
-    def asked(self) -> float:
+    def requested_confidence(self) -> float:
         """The confidence of the whole answer; a quick look states no more than it looks for."""
         return min(self.confidence, QUICK_CONFIDENCE) if self.quick else self.confidence
 
     @property
     def level(self) -> float:
         """The confidence of one answer with which all together have the requested one."""
-        return for_each(self.asked, self.answers)
+        return for_each(self.requested_confidence, self.answers)
 
     @property
     def least_runs(self) -> int:
         """Runs without which no confidence is reached."""
-        return runs_for_confidence(self.asked)
+        return runs_for_confidence(self.requested_confidence)
 
     @property
     def budget(self) -> TimeBudget:
@@ -172,10 +172,10 @@ class Precision:
         own : int
             The scenario's own number of replications.
         """
-        asked = self.replications
+        requested = self.replications
         if self.fraction is not None:
-            return self._analyses_of_share(max(4, own) if asked is None else asked, self.fraction)
-        return (1, 2, 4, 8, 16) if asked is None else (asked, 2 * asked, 4 * asked)
+            return self._analyses_of_share(max(4, own) if requested is None else requested, self.fraction)
+        return (1, 2, 4, 8, 16) if requested is None else (requested, 2 * requested, 4 * requested)
 
     def _analyses_of_share(self, first: int, fraction: float) -> tuple[int, ...]:
         """The first analysis can refuse, the second accept if every draw holds, and the others if some do not."""
@@ -210,7 +210,7 @@ class Execution:
     def __post_init__(self) -> None:
         """Refuse a wrong number of threads, and an engine in real time beside others."""
         threads(self.jobs)
-        check_alone(self.engine, jobs=self.jobs, scheduler=self.scheduler)
+        check_exclusive(self.engine, jobs=self.jobs, scheduler=self.scheduler)
 
     @property
     def threads(self) -> int:
@@ -263,6 +263,6 @@ class Extras:
 
     def __post_init__(self) -> None:
         """Read the access line, and refuse a trade-off that is not a pair of metrics."""
-        object.__setattr__(self, "line", asked_access(self.access, self.download, self.upload))
+        object.__setattr__(self, "line", requested_access(self.access, self.download, self.upload))
         if self.pareto is not None:
             metric_pair(self.pareto)

@@ -143,8 +143,8 @@ def _source(
 
 
 def _parsed(tables: Mapping[str, Any]) -> _core.Scenario:
-    kept = {key: tables[key] for key in ("links", "flows", "run")}
-    return _core.Scenario.parse(json.dumps(kept), "json", "<sources>", ())
+    retained = {key: tables[key] for key in ("links", "flows", "run")}
+    return _core.Scenario.parse(json.dumps(retained), "json", "<sources>", ())
 
 
 class _Means:

@@ -170,7 +170,7 @@ class Outcome:
     excluded : mapping
         Where no buffer meets every goal, by the key of each goal: the intervals of buffers that the proof excludes by
         it.
-    shown : bool
+    states_shown : bool
         Whether the runs show what may decide the goals. If not, no confidence is stated.
     """
 
@@ -191,7 +191,7 @@ class Outcome:
     runs: int = 0
     confidences: Mapping[str, float] = field(default_factory=dict)
     excluded: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
-    shown: bool = True
+    states_shown: bool = True
 
     def leave_undecided(self, largest: int) -> None:
         """Withdraw the answer: a state that the runs do not show may decide it. The answer stays a lower bound."""
@@ -200,7 +200,7 @@ class Outcome:
             self.between, self.compromise = (low, largest), self.buffer
         elif self.impossible:
             self.between = 1, largest
-        self.buffer, self.confidence, self.impossible, self.shown = None, None, False, False
+        self.buffer, self.confidence, self.impossible, self.states_shown = None, None, False, False
         self.confidences, self.excluded = {}, {}
 
 

@@ -17,7 +17,7 @@ from forebay.search.options import Precision
 from forebay.search.plan import Plan
 from forebay.search.range_variable import RangeVariable, RangeWords
 
-__all__ = ["Named", "held", "plan_of", "reach"]
+__all__ = ["RequestedBuffers", "configured_packets", "plan_of", "reach"]
 
 #: The first look reaches this many bandwidth-delay products, the search at most that many.
 FIRST_LOOK_BDP = 2.0
@@ -29,12 +29,12 @@ PARTS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RequestedBuffers:
     """Buffers, or numbers of values, that a search measures in any case.
 
     Attributes
     ----------
-    asked : sequence of int
+    requested : sequence of int
         Those of the user.
     of_rules : sequence of int
         Those that rules ask for.
@@ -42,12 +42,12 @@ class Named:
         Whether all of `of_rules` are measured, or only those beyond the first look.
     """
 
-    asked: Sequence[int] = ()
+    requested: Sequence[int] = ()
     of_rules: Sequence[int] = ()
     all_rules: bool = False
 
 
-def plan_of(variable: BufferVariable | RangeVariable, named: Named, precision: Precision) -> Plan:
+def plan_of(variable: BufferVariable | RangeVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """The plan of a search for the smallest number of a variable that meets the goals of its scenario.
 
     Parameters
@@ -64,10 +64,10 @@ def plan_of(variable: BufferVariable | RangeVariable, named: Named, precision: P
     return _plan_of_buffer(variable, named, precision)
 
 
-def _plan_of_buffer(variable: BufferVariable, named: Named, precision: Precision) -> Plan:
+def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     scenario = variable.scenario
-    largest, ceiling = reach(variable.scale, at_least=held(variable))
+    largest, ceiling = reach(variable.scale, at_least=configured_packets(variable))
     of_rules = [packets for packets in named.of_rules if named.all_rules or packets > largest]
     return Plan(
         smallest=1,
@@ -77,14 +77,14 @@ def _plan_of_buffer(variable: BufferVariable, named: Named, precision: Precision
         analyses=precision.analyses(scenario.core.replications),
         confidence=precision.level,
         test=precision.test,
-        also=tuple(sorted({packets for packets in (*named.asked, *of_rules) if packets <= ceiling})),
+        also=tuple(sorted({packets for packets in (*named.requested, *of_rules) if packets <= ceiling})),
         met_up_to=delay_bounds(variable),
         least=precision.least_runs,
         most_fresh=_affordable(scenario),
     )
 
 
-def _plan_of_range(variable: RangeVariable, named: Named, precision: Precision) -> Plan:
+def _plan_of_range(variable: RangeVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """Look at both ends and at as many values in between as show a peak; nothing lies beyond."""
     first, last = variable.range.first, variable.range.last
     return Plan(
@@ -96,7 +96,7 @@ def _plan_of_range(variable: RangeVariable, named: Named, precision: Precision) 
         analyses=precision.analyses(variable.scenario.core.replications),
         confidence=precision.level,
         test=precision.test,
-        also=tuple(sorted({*named.asked, *(named.of_rules if named.all_rules else ())})),
+        also=tuple(sorted({*named.requested, *(named.of_rules if named.all_rules else ())})),
         floor=first,
         words=RangeWords(variable),
         least=precision.least_runs,
@@ -124,7 +124,7 @@ def _affordable(scenario: Scenario) -> int:
     return max(LEAST_FRESH, min(FRESH[-1], int(AFFORDABLE_PACKETS / packets)))
 
 
-def held(variable: BufferVariable) -> float:
+def configured_packets(variable: BufferVariable) -> float:
     """Packets of the configured buffer, and of the memory that the target link shares."""
     scenario, packets = variable.scenario, variable.size.packets
     memories = {memory["name"]: memory["size"] for memory in scenario.resolved.get("memories", ())}

@@ -12,7 +12,7 @@ from forebay.errors import InputError
 from forebay.inputs.goals import Goal
 from forebay.scenario import TARGET, Scenario
 
-__all__ = ["PortClass", "PortClasses", "asks_for_room", "port_classes"]
+__all__ = ["PortClass", "PortClasses", "needs_larger_buffer", "port_classes"]
 
 #: Metrics that a smaller buffer brings nearer to a goal.
 OF_SMALL_BUFFERS = "queue"
@@ -99,7 +99,7 @@ class PortClasses:
         persistent = {group["name"] for group in self.scenario.resolved["flows"] if group["workload"] == "persistent"}
 
         def rank(of: PortClass) -> tuple[bool, bool, float]:
-            free = not any(asks_for_room(goal) for goal in self.own(of))
+            free = not any(needs_larger_buffer(goal) for goal in self.own(of))
             return not persistent.isdisjoint(of.groups), free, self.scenario.core.buffer_of(of.key)["bytes"]
 
         return max(self.every, key=rank)
@@ -113,6 +113,6 @@ class PortClasses:
         return next(each for each in self.every if goal in self.decided_by(each))
 
 
-def asks_for_room(goal: Goal) -> bool:
+def needs_larger_buffer(goal: Goal) -> bool:
     """Whether a larger buffer brings a goal nearer: goals on anything but the queue."""
     return not goal.name.rpartition(".")[2].startswith(OF_SMALL_BUFFERS)

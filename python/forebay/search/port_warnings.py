@@ -118,9 +118,9 @@ def _of_loss(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iter
     """Loss above 1 % where no goal limits the loss of the link or of every group."""
     if here.loss is None or here.loss <= HIGH_LOSS or _loss_is_a_goal(evidence.scenario):
         return
-    lost = f"{_lost(here.loss)} of the packets are lost at {evidence.named([here.at])}."
+    lost = f"{_lost(here.loss)} of the packets are lost at {evidence.words([here.at])}."
     values = {"loss_rate": here.loss, "at": float(here.at)}
-    yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_beyond(evidence, here, larger)}", values=values)
+    yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_at_larger_buffers(evidence, here, larger)}", values=values)
 
 
 def _loss_is_a_goal(scenario: Scenario) -> bool:
@@ -130,16 +130,16 @@ def _loss_is_a_goal(scenario: Scenario) -> bool:
     return "loss_rate" in names or (bool(groups) and all(f"{group}.loss_rate" in names for group in groups))
 
 
-def _loss_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
+def _loss_at_larger_buffers(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
     """Whether a larger buffer lowers the loss."""
     more, known = _more(evidence), [point for point in larger if point.loss is not None]
     if not known or here.loss is None:
         return f"{more} was not measured."
     fine = _first(point for point in known if _loss(point) <= HIGH_LOSS)
     if fine is not None:
-        return f"{more} helps: {_lost(_loss(fine))} at {evidence.named([fine.at])}{_goals_there(fine)}."
+        return f"{more} helps: {_lost(_loss(fine))} at {evidence.words([fine.at])}{_goals_there(fine)}."
     least = min(known, key=_loss)
-    lost, place = _lost(_loss(least)), evidence.named([least.at])
+    lost, place = _lost(_loss(least)), evidence.words([least.at])
     if _loss(least) <= here.loss / 2:
         return f"{more} helps partly: {lost} at {place}{_goals_there(least)}."
     return f"{more} does not help: the loss is {lost} at {place}."
@@ -164,8 +164,8 @@ def _of_groups(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> It
         if found is None or found >= STARVED * share_bps:
             continue
         text = (
-            f"Group `{name}` gets {bandwidth(found)} at {evidence.named([here.at])}, less than a tenth of its share of "
-            f"{bandwidth(share_bps)}. {_goodput_beyond(evidence, name, found, share_bps, larger)}"
+            f"Group `{name}` gets {bandwidth(found)} at {evidence.words([here.at])}, less than a tenth of its share of "
+            f"{bandwidth(share_bps)}. {_goodput_at_larger_buffers(evidence, name, found, share_bps, larger)}"
         )
         values = {"goodput_bps": found, "share_bps": share_bps, "at": float(here.at)}
         yield Warning(Kind.STARVED_GROUP, text, subject=name, values=values)
@@ -219,17 +219,19 @@ def _quantity(text: object, dimension: Any) -> float | None:
         return None
 
 
-def _goodput_beyond(evidence: Evidence, name: str, here_bps: float, share_bps: float, larger: Sequence[_Point]) -> str:
+def _goodput_at_larger_buffers(
+    evidence: Evidence, name: str, here_bps: float, share_bps: float, larger: Sequence[_Point]
+) -> str:
     """Whether a larger buffer gives a group more."""
     more, known = _more(evidence), [point for point in larger if name in point.goodput_bps]
     if not known:
         return f"{more} was not measured."
     fine = _first(point for point in known if point.goodput_bps[name] >= STARVED * share_bps)
     if fine is not None:
-        got, place = bandwidth(fine.goodput_bps[name]), evidence.named([fine.at])
+        got, place = bandwidth(fine.goodput_bps[name]), evidence.words([fine.at])
         return f"{more} helps: the group gets {got} at {place}{_goals_there(fine)}."
     most = max(known, key=lambda point: point.goodput_bps[name])
-    got, place = bandwidth(most.goodput_bps[name]), evidence.named([most.at])
+    got, place = bandwidth(most.goodput_bps[name]), evidence.words([most.at])
     if most.goodput_bps[name] >= 2 * here_bps:
         return f"{more} helps partly: the group gets {got} at {place}{_goals_there(most)}."
     return f"{more} does not help: the group gets at most {got}, at {place}."
@@ -246,28 +248,28 @@ def _of_size(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iter
     packets = _number(evidence, here.at)
     if packets >= FEW_PACKETS:
         return
-    few = evidence.named([here.at])
+    few = evidence.words([here.at])
     text = (
         f"{few} {'is' if few.startswith('1 ') else 'are'} a small buffer at {exactly(bandwidth(rate))}: network cards "
-        f"and hosts may send larger bursts than this scenario. {_room_beyond(evidence, here, larger)}"
+        f"and hosts may send larger bursts than this scenario. {_larger_note(evidence, here, larger)}"
     )
     yield Warning(Kind.TINY_BUFFER, text, values={"packets": packets, "rate_bps": rate})
 
 
-def _room_beyond(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
+def _larger_note(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> str:
     """Whether the simulated traffic fares better with more room."""
     known = [point for point in larger if point.loss is not None and point.at >= FEW_PACKETS]
     if not known or here.loss is None:
         return f"{_more(evidence)} was not measured."
     if here.loss < 1e-4:
         roomy = known[0]
-        return f"{_more(evidence)} can hold them: {evidence.named([roomy.at])}{_goals_there(roomy)}."
+        return f"{_more(evidence)} can hold them: {evidence.words([roomy.at])}{_goals_there(roomy)}."
     better = _first(point for point in known if _loss(point) <= here.loss / 2)
     if better is None:
         least = min(known, key=_loss)
         return (
             f"A larger buffer does not lower the loss of {_lost(here.loss)}: it is {_lost(_loss(least))} at "
-            f"{evidence.named([least.at])}."
+            f"{evidence.words([least.at])}."
         )
-    lost, place = _lost(_loss(better)), f"{evidence.named([better.at])}{_goals_there(better)}"
+    lost, place = _lost(_loss(better)), f"{evidence.words([better.at])}{_goals_there(better)}"
     return f"A larger buffer helps: the loss is {lost} instead of {_lost(here.loss)} at {place}."

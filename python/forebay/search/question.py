@@ -15,7 +15,7 @@ from forebay.rules import rules as rules_of
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.named_buffer import AS_CONFIGURED
 from forebay.search.parameter_rules import ParameterRule, parameter_rules
-from forebay.search.planning import held, reach
+from forebay.search.planning import configured_packets, reach
 from forebay.search.range_variable import RangeVariable, range_variable
 from forebay.search.rare_states import Lengthened, lengthened
 
@@ -37,7 +37,7 @@ class Question:
     ----------
     variable : BufferVariable or RangeVariable
         The variable, with the scenario as it is simulated.
-    named : mapping
+    named_buffers : mapping
         The numbers of the configured buffer and of those that the user wants to see, by their names.
     rules, parameter_rules : sequence
         Published rules for the target link's buffer, and for any other key.
@@ -48,7 +48,7 @@ class Question:
     """
 
     variable: BufferVariable | RangeVariable
-    named: Mapping[str, int]
+    named_buffers: Mapping[str, int]
     rules: Sequence[Rule]
     parameter_rules: Sequence[ParameterRule]
     jitter: Jitter | None
@@ -131,10 +131,10 @@ def varied(target: BufferVariable, over: str, *, largest: bool, resolution: floa
     """
     if "=" in over:
         return range_variable(target.scenario, over, largest=largest, resolution=resolution)
-    found = target.named(over)
+    found = target.of_key(over)
     if not largest:
         return found
-    ceiling = reach(found.scale, at_least=held(found))[1]
+    ceiling = reach(found.scale, at_least=configured_packets(found))[1]
     text = f"{found.key}=1p..{ceiling}p"
     return range_variable(target.scenario, text, largest=True, resolution=resolution)
 

@@ -104,30 +104,30 @@ class QuickLook(SearchState):
             sides = self._first_look()
         else:
             rounds = EXPECTED_ROUNDS
-        room, small = sides
-        needed = self._close_in(room, 1, rounds)
+        larger_goals, small = sides
+        needed = self._close_in(larger_goals, 1, rounds)
         allowed = self._threshold(small, -1)
         if small and -allowed.high < needed.high < math.inf:
             # Whether there is room between both hangs on where the other threshold is.
             allowed = self._close_in(small, -1, ROUNDS[:1])
-            needed = self._threshold(room, 1)
+            needed = self._threshold(larger_goals, 1)
         outcome.binding = None if needed.goal is None else needed.goal.key
-        outcome.needs_at_least = tuple(goal.key for goal in room), self._at_least(needed)
+        outcome.needs_at_least = tuple(goal.key for goal in larger_goals), self._at_least(needed)
         outcome.needs_at_most = tuple(goal.key for goal in small), self._at_most(allowed, small)
-        self._confirm(needed, allowed, (room, small), outcome)
+        self._confirm(needed, allowed, (larger_goals, small), outcome)
         if outcome.buffer is None:
             # Where margins have a peak, or much noise, it may do though the thresholds do not say so.
             nearest = self.compromise()
             self.sample([nearest], self._fresh)
             if nearest not in self._refused and self.plan.test.margin(self.samples[nearest], self.goals) >= 0:
                 self._put_to_the_test(nearest, outcome)
-        self._end(outcome, room)
+        self._end(outcome, larger_goals)
         if outcome.buffer is None and not outcome.impossible:
             text = f"a few runs do not show whether a {self.plan.words.noun} meets every goal"
             outcome.notes.append(Warning(Kind.NO_MARGIN, text))
         return outcome
 
-    def _end(self, outcome: Outcome, room: Sequence[Goal]) -> None:
+    def _end(self, outcome: Outcome, larger_goals: Sequence[Goal]) -> None:
         """Conclude without an answer; state the known bounds of an answer, or the nearest miss."""
         if outcome.buffer is None:
             self.conclude(
@@ -135,9 +135,9 @@ class QuickLook(SearchState):
             )
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
-            outcome.runs = self.runs_near(outcome.compromise)
+            outcome.runs = self.nearby_runs(outcome.compromise)
         else:
-            outcome.lower_end = self._lower_end(outcome.buffer, room)
+            outcome.lower_end = self._lower_end(outcome.buffer, larger_goals)
             outcome.up_to = self.upper_end(outcome.buffer)
 
     def _expected(self) -> tuple[list[Goal], list[Goal]] | None:
@@ -151,10 +151,10 @@ class QuickLook(SearchState):
         also = (buffer for buffer in plan.also if plan.smallest <= buffer <= plan.ceiling)
         self._expect(3 + 2 + sum(EXPECTED_ROUNDS) + self._fresh)
         self.sample([*ends, plan.largest, *also], 1)
-        room, small = self.directions()
-        threshold = self._threshold(room, 1)
+        larger_goals, small = self.directions()
+        threshold = self._threshold(larger_goals, 1)
         low, high = (math.log(end) for end in ends)
-        return (room, small) if low - 1e-9 <= threshold.missed and threshold.met <= high + 1e-9 else None
+        return (larger_goals, small) if low - 1e-9 <= threshold.missed and threshold.met <= high + 1e-9 else None
 
     def _first_look(self) -> tuple[list[Goal], list[Goal]]:
         """Buffers far apart, and further up where none of them has enough room."""
@@ -163,10 +163,10 @@ class QuickLook(SearchState):
         rungs = without_gaps(sorted({plan.smallest, plan.largest, *also}), plan.gap**COARSER)
         self._expect(len(rungs) + 2 + sum(ROUNDS) + self._fresh)
         self.sample(rungs, 1)
-        room, small = self.directions()
-        while self._threshold(room, 1).met == math.inf:
+        larger_goals, small = self.directions()
+        while self._threshold(larger_goals, 1).met == math.inf:
             top = max(self.samples)
-            met = [buffer for buffer in self.samples if plan.test.margin(self.samples[buffer], room) >= 0]
+            met = [buffer for buffer in self.samples if plan.test.margin(self.samples[buffer], larger_goals) >= 0]
             if met:
                 # Goals that are missed again above it.
                 self._top = max(met)
@@ -174,7 +174,7 @@ class QuickLook(SearchState):
             if top >= plan.ceiling:
                 break
             self.sample([min(FURTHER * top, plan.ceiling)], 1)
-        return room, small
+        return larger_goals, small
 
     def _close_in(self, goals: Sequence[Goal], side: int, rounds: Iterable[int]) -> _Threshold:
         """Spread replications over where the threshold seems to be."""
@@ -287,7 +287,7 @@ class QuickLook(SearchState):
             found = min(each.values(), default=None)
             if found is None or found >= self.plan.confidence:
                 outcome.buffer, outcome.confirmation, outcome.confidence = buffer, reports, found
-                outcome.runs, outcome.confidences = different(reports) + self.runs_near(buffer), each
+                outcome.runs, outcome.confidences = different(reports) + self.nearby_runs(buffer), each
                 return True
             allowed = (1 - self.plan.confidence) * attempt_share(len(self._refused) + 1)
             if hopeless(shown, planned, ANALYSES[-1], allowed):
@@ -301,24 +301,24 @@ class QuickLook(SearchState):
         """How surely fresh runs at a buffer meet each goal, none where they repeat each other; and their evidence."""
         if not enough(different(reports), len(reports)):
             return {}, 0.0
-        evidence = self.plan.test.evidence(reports, self.goals, self.worst_near(buffer, reports))
-        most = statistics.most_confidence(different(reports) + self.runs_near(buffer))
+        evidence = self.plan.test.evidence(reports, self.goals, self.worst_margins_near(buffer, reports))
+        most = statistics.most_confidence(different(reports) + self.nearby_runs(buffer))
         # Each attempt spends a part of the error probability, and each of its analyses a part of that.
         spent = attempt_share(len(self._refused) + 1) * part
         most = min(most, self.plan.confidence)
         found = {key: max(0.0, min(most, 1 - (1 - each) / spent)) for key, each in evidence.items()}
         return found, min(evidence.values())
 
-    def _lower_end(self, answer: int, room: Sequence[Goal]) -> tuple[int, int] | None:
+    def _lower_end(self, answer: int, larger_goals: Sequence[Goal]) -> tuple[int, int] | None:
         """The interval that contains the smallest sufficient buffer; None if the smallest one of all is sufficient."""
-        threshold = self._threshold(room, 1)
+        threshold = self._threshold(larger_goals, 1)
         if threshold.goal is None:
             return None
         least, place = self.plan.smallest, math.log(answer)
         if threshold.missed >= place:
             # The answer lies before a gap, of which the threshold is the end.
             smaller = (buffer for buffer in self.samples if buffer < answer)
-            return 1 + max((at for at in smaller if self.misses(at, room, LEVEL)), default=least - 1), answer
+            return 1 + max((at for at in smaller if self.misses(at, larger_goals, LEVEL)), default=least - 1), answer
         low = least if threshold.low == -math.inf else math.floor(math.exp(threshold.low))
         high = answer if threshold.high == math.inf else math.ceil(math.exp(threshold.high))
         return max(least, min(low, answer)), min(high, answer)

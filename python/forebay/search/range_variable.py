@@ -67,7 +67,7 @@ class RangeVariable:
         return self.range.mirrored
 
     @property
-    def asked(self) -> str:
+    def requested_name(self) -> str:
         """The name in the request."""
         return f"{self.key}={self.ends}"
 
@@ -79,7 +79,7 @@ class RangeVariable:
     @property
     def identity(self) -> str:
         """The identity of its numbers, different from that of others."""
-        return f"{self.asked}{' largest' if self.largest else ''} {self.range.digits}"
+        return f"{self.requested_name}{' largest' if self.largest else ''} {self.range.digits}"
 
     def apply(self, place: int) -> Scenario:
         """The scenario with the value for which a number stands."""
@@ -110,14 +110,14 @@ class RangeVariable:
 
     def nearest(self, number: float) -> Value:
         """A value as the key takes it, to three digits, whether or not in the range."""
-        return self.value_of(float(round(number) if self.range.whole else f"{number:.3g}"))
+        return self.value_of(float(round(number) if self.range.integral else f"{number:.3g}"))
 
     def within(self, text: str) -> Value | None:
         """A value such as "65p", where it is of the same kind as the ends and between them."""
         found = scale_of([text, f"1{self.unit}"])
         if found is None or found.unit != self.base:
             return None
-        number = _near(found.numbers[0] / self.factor)
+        number = _rounded(found.numbers[0] / self.factor)
         return self.value_of(number) if self.range.low <= number <= self.range.high else None
 
     def read(self, text: str) -> int:
@@ -156,15 +156,15 @@ class RangeWords(Words):
     def __init__(self, variable: RangeVariable) -> None:
         self.variable = variable
 
-    def named(self, *places: int) -> str:
+    def in_words(self, *places: int) -> str:
         """One or some values as part of a sentence."""
         values = list(dict.fromkeys(self.variable.at(place) for place in places))
-        told = (
+        text = (
             values[0].words
             if len(values) == 1
             else f"{listed(value.bare for value in values)} {self.variable.unit_words}"
         )
-        return f"{self.variable.key} = {told.rstrip()}"
+        return f"{self.variable.key} = {text.rstrip()}"
 
     def counted(self, place: int) -> str:
         """One value."""
@@ -218,12 +218,12 @@ def range_variable(scenario: Scenario, text: str, *, largest: bool, resolution: 
     number, unit = split[0] if low > 0 else split[1]
     factor = (low if low > 0 else high) / number
     digits = 1 + max(2, math.ceil(-math.log10(resolution)))
-    ends_in_unit = (_near(low / factor), _near(high / factor))
-    whole = unit == "p" or _takes_whole(scenario, key, unit, ends_in_unit)
+    ends_in_unit = (_rounded(low / factor), _rounded(high / factor))
+    whole = unit == "p" or _takes_integers(scenario, key, unit, ends_in_unit)
     return RangeVariable(scenario, key, ends, unit, scale.unit, factor, Range(*ends_in_unit, digits, whole, largest))
 
 
-def _takes_whole(scenario: Scenario, key: str, unit: str, ends: tuple[float, float]) -> bool:
+def _takes_integers(scenario: Scenario, key: str, unit: str, ends: tuple[float, float]) -> bool:
     """Whether a key takes whole numbers and nothing between them."""
     low, high = ends
     if not (low.is_integer() and high.is_integer()):
@@ -255,7 +255,7 @@ def _within(found: Any, parts: list[str]) -> Iterator[Any]:
                 yield from _within(each, parts[1:])
 
 
-def _near(number: float) -> float:
+def _rounded(number: float) -> float:
     """A number without what changing its unit has added in the last digits."""
     return float(f"{number:.15g}")
 

@@ -40,7 +40,7 @@ class _Score:
 
 
 def compared(
-    choices: Sequence[Mapping[str, str]], answers: Sequence[Recommendation], asked: float
+    choices: Sequence[Mapping[str, str]], answers: Sequence[Recommendation], confidence: float
 ) -> tuple[int, tuple[Alternative, ...]]:
     """The index of the best answer, and all answers, the best first; without any, the nearest miss is best.
 
@@ -58,19 +58,19 @@ def compared(
     """
     directed = [_directed(answer) for answer in answers]
     failing = [_failing(answer) for answer in answers]
-    for index in _doubtful(answers, directed, asked):
+    for index in _doubtful(answers, directed, confidence):
         failing[index] += 0.5
     scores = [_score(answer) for answer in answers]
     order = sorted(range(len(answers)), key=lambda index: (failing[index], scores[index].value))
 
-    def apart(index: int, other: int) -> bool:
+    def is_clearly_worse(index: int, other: int) -> bool:
         """Whether one answer is worse than another one by more than the intervals of both."""
         if int(failing[index]) != int(failing[other]):
             return failing[index] > failing[other]
         return scores[index].value - scores[other].value > scores[index].half + scores[other].half
 
     # A confirmed answer is the best of those that cannot be told apart.
-    equals = [index for index in order if failing[index] == failing[order[0]] and not apart(index, order[0])]
+    equals = [index for index in order if failing[index] == failing[order[0]] and not is_clearly_worse(index, order[0])]
     best = next((index for index in equals if answers[index].feasible), order[0])
     order.remove(best)
     order.insert(0, best)
@@ -83,10 +83,10 @@ def compared(
             Alternative(
                 choices[index],
                 answer.buffer,
-                of_all(answer.confidence, len(answers), asked) if answer.feasible else None,
+                of_all(answer.confidence, len(answers), confidence) if answer.feasible else None,
                 answer.binding_goal,
                 {} if point is None else _metrics(answer, point),
-                index != best and apart(index, best),
+                index != best and is_clearly_worse(index, best),
                 answer.cost.replications,
                 met=sum(goal.met for goal in answer.goals.values()),
                 of=len(answer.goals),
@@ -115,23 +115,23 @@ def _failing(answer: Recommendation) -> float:
 
 
 def _doubtful(
-    answers: Sequence[Recommendation], directed: Sequence[Mapping[str, float]], asked: float
+    answers: Sequence[Recommendation], directed: Sequence[Mapping[str, float]], confidence: float
 ) -> Iterator[int]:
     """The numbers of undecided answers whose means meet every goal, but not clearly."""
     sure = [number for number, answer in enumerate(answers) if answer.feasible]
     for number, answer in enumerate(answers):
         if answer.feasible or _failing(answer):
             continue
-        clear = all(_is_clear(goal, asked) for goal in answer.goals.values())
+        clear = all(_is_clear(goal, confidence) for goal in answer.goals.values())
         if not clear and not any(_dominates(directed[number], directed[other]) for other in sure):
             yield number
 
 
-def _is_clear(goal: JudgedGoal, asked: float) -> bool:
+def _is_clear(goal: JudgedGoal, confidence: float) -> bool:
     """Whether a goal holds at the lower end of a one-sided interval at the requested confidence."""
     if goal.measured.half_width is None:
         return False
-    part = normal_quantile(asked) / normal_quantile((1 + INTERVALS) / 2)
+    part = normal_quantile(confidence) / normal_quantile((1 + INTERVALS) / 2)
     return goal.slack >= part * goal.measured.half_width
 
 

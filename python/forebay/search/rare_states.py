@@ -57,15 +57,15 @@ def lengthened(scenario: Scenario) -> Lengthened:
     hidden = list(_hidden(scenario.core.random_states(), measured))
     if not hidden:
         return Lengthened(scenario, (), decided=True)
-    wanted = max(_wanted(state) for state in hidden)
-    packets = scenario.packets_per_second * (warmup + wanted)
-    affordable = wanted <= MOST_TIMES * measured and packets <= MOST_PACKETS
+    required = max(_required_s(state) for state in hidden)
+    packets = scenario.packets_per_second * (warmup + required)
+    affordable = required <= MOST_TIMES * measured and packets <= MOST_PACKETS
     if not affordable:
         return Lengthened(scenario, tuple(_unseen(state, measured) for state in hidden), decided=False)
     names = _listed([state["phrase"] for state in hidden])
-    text = f"{names} may decide the goals. A run therefore measures {duration(wanted)}, not {duration(measured)}."
-    changed = scenario.changed(f"run.measure={wanted:.9g}s")
-    values = {"measured_s": wanted, "whole_s": measured}
+    text = f"{names} may decide the goals. A run therefore measures {duration(required)}, not {duration(measured)}."
+    changed = scenario.changed(f"run.measure={required:.9g}s")
+    values = {"measured_s": required, "whole_s": measured}
     return Lengthened(changed, (Warning(Kind.LENGTHENED, text, values=values),), decided=True)
 
 
@@ -73,11 +73,11 @@ def _hidden(states: Iterable[_core.RandomState], measured: float) -> Iterable[_c
     """States that neither strata nor runs of the measured time show."""
     for state in states:
         cycle = state["cycle_s"]
-        if not state["sampled"] and cycle is not None and _wanted(state) > measured:
+        if not state["sampled"] and cycle is not None and _required_s(state) > measured:
             yield state
 
 
-def _wanted(state: _core.RandomState) -> float:
+def _required_s(state: _core.RandomState) -> float:
     """Measured seconds that show a state: whole cycles of a schedule, several of a random process."""
     cycle = state["cycle_s"]
     if cycle is None or not math.isfinite(cycle):

@@ -173,7 +173,7 @@ def _recommended(
 ) -> Recommendation:
     """The best answer of all choices."""
     started = time.perf_counter()
-    precision.budget.refuse_beside(
+    precision.budget.refuse_combination(
         fraction=precision.fraction,
         replications=precision.replications,
         minimize=sizing.minimize,
@@ -182,7 +182,7 @@ def _recommended(
     systems = check(extras.platforms, scenario)
     chosen = cases(scenario, sizing.choices)
     best_of = objective(scenario, sizing.minimize, sizing.maximize, execution.engine)
-    sizing.refuse_beside(
+    sizing.refuse_combination(
         sensitivity=extras.sensitivity, fraction=precision.fraction is not None, largest=sizing.largest
     )
     asked_goals = Goals(goals, needed=best_of is None)
@@ -196,21 +196,23 @@ def _recommended(
     found: list[tuple[Evidence, Recommendation]] = []
     with execution.open(quick=precision.quick) as means:
         for question, (choice, _) in zip(questions, chosen, strict=True):
-            searching = Searching(question, each, _told(means, choice), _runs(found), at_once)
+            searching = Searching(question, each, _labeled(means, choice), _runs(found), at_once)
             result = searching.run(best_of)
             found.append((result.evidence, answer_of(question, result, each)))
         best, alternatives = compared(
-            [choice for choice, _ in chosen], [answer for _, answer in found], precision.asked
+            [choice for choice, _ in chosen], [answer for _, answer in found], precision.requested_confidence
         )
         evidence, answer = found[best]
-        whole = dataclasses.replace(
+        complete = dataclasses.replace(
             answer,
-            confidence=of_all(answer.confidence, len(chosen), precision.asked),
+            confidence=of_all(answer.confidence, len(chosen), precision.requested_confidence),
             goals={
-                key: dataclasses.replace(goal, confidence=of_all(goal.confidence, len(chosen), precision.asked))
+                key: dataclasses.replace(
+                    goal, confidence=of_all(goal.confidence, len(chosen), precision.requested_confidence)
+                )
                 for key, goal in answer.goals.items()
             },
-            level=precision.asked,
+            level=precision.requested_confidence,
             choice=chosen[best][0],
             alternatives=alternatives if sizing.choices else (),
             sensitivity=variations(evidence) if extras.sensitivity else None,
@@ -220,13 +222,13 @@ def _recommended(
             cost=findings.cost(
                 [each.measure for each, _ in found],
                 time.perf_counter() - started,
-                (each.beside for each, _ in found),
+                (each.companion for each, _ in found),
             ),
         )
-        return resting_on(whole, of_assumptions(scenario.assumed))
+        return resting_on(complete, of_assumptions(scenario.assumed))
 
 
-def _told(means: Means, choice: Mapping[str, str]) -> Means:
+def _labeled(means: Means, choice: Mapping[str, str]) -> Means:
     """The same means with the name of a choice before what is known of its answer."""
     if not choice:
         return means
@@ -235,4 +237,4 @@ def _told(means: Means, choice: Mapping[str, str]) -> Means:
 
 def _runs(found: Iterable[tuple[Evidence, Recommendation]]) -> int:
     """Runs of the searches so far, those of twins included."""
-    return sum(each.measure.runs + (0 if each.beside is None else each.beside.runs) for each, _ in found)
+    return sum(each.measure.runs + (0 if each.companion is None else each.companion.runs) for each, _ in found)

@@ -24,7 +24,7 @@ from forebay.results.report import Report
 from forebay.search.listener import SILENT, Listener
 from forebay.storage import build, journal
 
-__all__ = ["Kept", "Resumption", "cache_directory"]
+__all__ = ["Resumption", "StoredReplications", "cache_directory"]
 
 #: Limits of the stored replications of interrupted searches: bytes of one search and of all, and their age.
 MOST_BYTES_OF_ONE = 256 * 2**20
@@ -64,21 +64,21 @@ class Resumption:
 
     def __init__(self, directory: Path, listener: Listener = SILENT, *, quick: bool = False) -> None:
         self._directory, self._listener, self._quick = directory, listener, quick
-        self._opened: list[Kept] = []
+        self._opened: list[StoredReplications] = []
         self._unfinished = False
         _tidy(directory)
 
-    def of(self, scenario: _core.Scenario, engine: str, varied: str) -> Kept:
+    def of(self, scenario: _core.Scenario, engine: str, varied: str) -> StoredReplications:
         """The replications of a scenario with one buffer varied that an interrupted search left, and those to come."""
-        kept = Kept(self._directory, scenario, engine, varied)
-        self._opened.append(kept)
-        if kept.damaged:
-            lines = "1 line" if kept.damaged == 1 else f"{kept.damaged} lines"
-            self._listener.on_note(f"ignored {lines} of {kept.path} that cannot be read")
-        if kept.count:
-            done = "1 replication" if kept.count == 1 else f"{kept.count} replications"
+        stored = StoredReplications(self._directory, scenario, engine, varied)
+        self._opened.append(stored)
+        if stored.damaged:
+            lines = "1 line" if stored.damaged == 1 else f"{stored.damaged} lines"
+            self._listener.on_note(f"ignored {lines} of {stored.path} that cannot be read")
+        if stored.count:
+            done = "1 replication" if stored.count == 1 else f"{stored.count} replications"
             self._listener.on_note(f"resuming with {done} of an earlier command")
-        return kept
+        return stored
 
     def unfinished(self) -> None:
         """Note that there is more to do, so that the stored replications stay for the next call."""
@@ -91,14 +91,14 @@ class Resumption:
         # A run in real time that is not believed says nothing of the question: it may be believed next time.
         on = isinstance(error, Interrupted | UntrustedError)
         over = error is None or (isinstance(error, ForebayError) and not on)
-        for kept in self._opened:
-            if over and not self._unfinished and not (self._quick and kept.count):
-                kept.remove()
+        for stored in self._opened:
+            if over and not self._unfinished and not (self._quick and stored.count):
+                stored.remove()
             else:
-                kept.close()
+                stored.close()
 
 
-class Kept:
+class StoredReplications:
     """The cached replications of one search.
 
     Parameters
@@ -142,8 +142,8 @@ class Kept:
         restored = None if text is None else _core.Report.from_cached(text)
         if restored is None:
             return None
-        told = json.loads(restored.json())
-        same = told["scenario_sha256"] == scenario_sha256 and told["engine"] == self._search["engine"]
+        data = json.loads(restored.json())
+        same = data["scenario_sha256"] == scenario_sha256 and data["engine"] == self._search["engine"]
         return Report(restored) if same else None
 
     def add(self, pair: Pair, report: Report) -> None:

@@ -92,7 +92,7 @@ class RuleVerdict:
         return "applies" if self.share >= 1 else f"applies to {_share(self.share)}"
 
     @property
-    def found(self) -> str:
+    def measured_verdict(self) -> str:
         """The verdict: "misses utilization by 30 points", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
             return f"misses {self.miss.subject} by {'about ' if self.interpolated else ''}{self.miss.words}"
@@ -110,7 +110,7 @@ class RuleVerdict:
     @property
     def words(self) -> str:
         """Both: "applies, misses utilization by 30 points"; of a rule that does not apply only that."""
-        return ", ".join(filter(None, (self.verdict, self.found))) if self.applies else self.verdict
+        return ", ".join(filter(None, (self.verdict, self.measured_verdict))) if self.applies else self.verdict
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
@@ -138,8 +138,8 @@ def worst_miss(reports: Sequence[Report], goals: Sequence[Goal], share: float | 
     missed = worst_of({goal.key: goal.margin(mean_of(goal, reports)) for goal in goals}, goals)
     if missed is not None or share is None:
         return missed
-    held = ShareTest(share).held(reports, goals) / len(reports)
-    return Miss(FRACTION, 100 * (share - held), "points") if held < share else None
+    share_met = ShareTest(share).draws_met(reports, goals) / len(reports)
+    return Miss(FRACTION, 100 * (share - share_met), "points") if share_met < share else None
 
 
 def mean_of(goal: Goal, reports: Sequence[Report]) -> float:

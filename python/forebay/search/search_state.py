@@ -156,19 +156,19 @@ class SearchState:
 
     def _scatter(self, goal: Goal, buffer: int) -> Noise:
         """The noise of margins about the curve near a buffer, on the scale of its logarithm."""
-        near = self._placed_near(goal, buffer)
+        near = self._placements_near(goal, buffer)
         found = self._scatters.get(near)
         if found is None:
             found = self._scatters[near] = scatter(_points(near))
         return found
 
-    def _placed_near(self, goal: Goal, buffer: int) -> tuple[_Placed, ...]:
+    def _placements_near(self, goal: Goal, buffer: int) -> tuple[_Placed, ...]:
         place, placed = math.log(buffer), self._follows().placed(goal)
         return tuple([each for each in placed if abs(each[0] - place) <= NEAR])
 
     def _nearby(self, goal: Goal, buffer: int) -> list[Point]:
         """Logarithm of the buffer and margin of each replication near a buffer."""
-        return _points(self._placed_near(goal, buffer))
+        return _points(self._placements_near(goal, buffer))
 
     def values(self, buffer: int, goal: Goal) -> list[float]:
         """The goal's metric in each replication at `buffer`."""
@@ -184,10 +184,10 @@ class SearchState:
         if not goals:
             return Verdict.MET
         if self._averages:
-            return self._apart(buffer, goals)
+            return self._mean_verdict(buffer, goals)
         return self.plan.test.verdict(self.samples[buffer], goals, self._level)
 
-    def _apart(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
+    def _mean_verdict(self, buffer: int, goals: Sequence[Goal], level: float | None = None) -> Verdict:
         """Whether mean margins are further from 0 than the noise that was measured nearby explains."""
         reports, verdict = self.samples[buffer], Verdict.MET
         if level is None:
@@ -211,7 +211,7 @@ class SearchState:
         """Whether a goal holds at a buffer by derivation, so that no measurement can refuse it."""
         return buffer <= self.plan.met_up_to.get(goal, 0)
 
-    def easier(self, buffer: int, goal: Goal, *, room: bool) -> Iterator[float]:
+    def easier(self, buffer: int, goal: Goal, *, needs_larger: bool) -> Iterator[float]:
         """Margins of runs at buffers within a factor of `ALIKE` where a goal is at least as easy to meet as at one.
 
         Parameters
@@ -220,11 +220,11 @@ class SearchState:
             In packets.
         goal : Goal
             One goal.
-        room : bool
+        needs_larger : bool
             Whether it asks for a large buffer.
         """
         for at, reports in self.samples.items():
-            if (buffer <= at <= ALIKE * buffer) if room else (buffer / ALIKE <= at <= buffer):
+            if (buffer <= at <= ALIKE * buffer) if needs_larger else (buffer / ALIKE <= at <= buffer):
                 yield from reports.margins(goal)
 
     def deviations(self, buffer: int, goal: Goal) -> Iterator[float]:
@@ -234,7 +234,9 @@ class SearchState:
                 mean = reports.mean_margin(goal)
                 yield from (margin - mean for margin in reports.margins(goal))
 
-    def worst_near(self, buffer: int, reports: Sequence[Report], *, missed: bool = False) -> Mapping[str, float]:
+    def worst_margins_near(
+        self, buffer: int, reports: Sequence[Report], *, missed: bool = False
+    ) -> Mapping[str, float]:
         """By goal the worst margin that further runs at a buffer may have, from all runs that bear on it.
 
         Parameters
@@ -246,17 +248,19 @@ class SearchState:
         missed : bool
             Whether the question is if goals are missed: then the best margin, where a goal is at least as hard to meet.
         """
-        room = set(self.directions()[0]) if self.samples else set()
+        larger_goals = set(self.directions()[0]) if self.samples else set()
         found = {}
         for goal in self.goals:
             sign = -1.0 if missed else 1.0
             mean = mean_margin(goal, reports)
-            elsewhere = [sign * margin for margin in self.easier(buffer, goal, room=(goal in room) != missed)]
-            beside = [sign * (mean + away) for away in self.deviations(buffer, goal)]
-            found[goal.key] = sign * min([*elsewhere, *beside], default=math.inf)
+            elsewhere = [
+                sign * margin for margin in self.easier(buffer, goal, needs_larger=(goal in larger_goals) != missed)
+            ]
+            margins = [sign * (mean + away) for away in self.deviations(buffer, goal)]
+            found[goal.key] = sign * min([*elsewhere, *margins], default=math.inf)
         return found
 
-    def runs_near(self, buffer: int) -> int:
+    def nearby_runs(self, buffer: int) -> int:
         """Different runs of the search at buffers so near that a rare state would have shown in them."""
         near = (reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= NEAR)
         return sum(different(reports) for reports in near)
@@ -269,12 +273,12 @@ class SearchState:
         test = self.plan.test
         if not isinstance(test, MeanTest) or not enough(different(reports), len(reports)):
             return test.verdict(reports, [goal], level) is Verdict.MISSED
-        if len(reports) < FEWEST or self.runs_near(buffer) < self.plan.least_runs:
+        if len(reports) < FEWEST or self.nearby_runs(buffer) < self.plan.least_runs:
             return False
-        best = self.worst_near(buffer, reports, missed=True)[goal.key]
+        best = self.worst_margins_near(buffer, reports, missed=True)[goal.key]
         return test.evidence_missed(reports, goal, best) >= level
 
-    def left(self, level: float | None) -> list[tuple[int, int]]:
+    def not_excluded(self, level: float | None) -> list[tuple[int, int]]:
         """Intervals of buffers that no goal excludes, in rising order.
 
         A goal excludes neighboring measured buffers at which its mean is missed, and all between them, if the first and
@@ -327,9 +331,9 @@ class SearchState:
         looked: set[int] = set()
         proofs = 0
         if self._averages:
-            self._look_beside_the_best()
+            self._sample_around_best()
         while True:
-            left, promising = self.left(level), [at for at in self.samples if self._seems_met(at)]
+            left, promising = self.not_excluded(level), [at for at in self.samples if self._seems_met(at)]
             if not left and not promising:
                 nearest = self._unproven(level)
                 if nearest is None:
@@ -376,21 +380,21 @@ class SearchState:
         surely = found is Verdict.UNCLEAR and self._averages and self.missed_surely(buffer, goal, CLEAR)
         return Verdict.MISSED if surely else found
 
-    def _look_beside_the_best(self) -> None:
+    def _sample_around_best(self) -> None:
         """Look between the buffer that comes nearest and its neighbors, so that no peak hides in a wide gap."""
         for _ in range(FILLS):
             best, rising = self.compromise(), sorted(self.samples)
             at = rising.index(best)
-            beside = [
+            gaps = [
                 (low, high) for low, high in itertools.pairwise(rising[max(at - 1, 0) : at + 2]) if high > WIDEST * low
             ]
-            if not beside:
+            if not gaps:
                 return
-            self.sample([round(math.sqrt(low * high)) for low, high in beside], 2)
+            self.sample([round(math.sqrt(low * high)) for low, high in gaps], 2)
 
     def undecided(self) -> tuple[int, int]:
         """The interval that contains the smallest buffer that meets every goal, as far as is known."""
-        left = self.left(None)
+        left = self.not_excluded(None)
         if not left and not any(map(self._seems_met, self.samples)):
             return self._about_the_nearest()
         nearest = self.compromise()
@@ -450,10 +454,10 @@ class SearchState:
 
     def directions(self) -> tuple[list[Goal], list[Goal]]:
         """Goals that need a large buffer, and goals that need a small one, as measured."""
-        room = [goal for goal in self.goals if self._asks_for_room(goal)]
-        return room, [goal for goal in self.goals if goal not in room]
+        larger_goals = [goal for goal in self.goals if self._needs_larger_buffer(goal)]
+        return larger_goals, [goal for goal in self.goals if goal not in larger_goals]
 
-    def _asks_for_room(self, goal: Goal) -> bool:
+    def _needs_larger_buffer(self, goal: Goal) -> bool:
         """Whether more buffer brings a goal nearer in the end, though the smallest may meet it as well."""
         margins = {buffer: goal.margin(self.mean(buffer, goal)) for buffer in self.samples}
         low, high = margins[min(margins)], margins[max(margins)]
@@ -461,7 +465,7 @@ class SearchState:
 
     def misses(self, buffer: int, goals: Sequence[Goal], level: float = SURE) -> bool:
         """Whether a buffer surely misses goals, one among many that could seem to."""
-        verdict = self._apart(buffer, goals, level) if self._averages else self.together(buffer, goals)
+        verdict = self._mean_verdict(buffer, goals, level) if self._averages else self.together(buffer, goals)
         return verdict is Verdict.MISSED
 
     def upper_end(self, answer: int) -> tuple[int, int | None]:

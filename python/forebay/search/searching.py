@@ -22,7 +22,7 @@ from forebay.search.optimizing import optimized
 from forebay.search.optimum import Optimum
 from forebay.search.options import Precision
 from forebay.search.plan import Outcome, Plan
-from forebay.search.planning import Named, plan_of
+from forebay.search.planning import RequestedBuffers, plan_of
 from forebay.search.quick import QuickLook
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import USUAL, Search
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
     from forebay.search.question import Question
 
-__all__ = ["Found", "Searching"]
+__all__ = ["SearchResult", "Searching"]
 
 #: Runs at the smallest, the nearest and the largest buffer of an answer that is taken back.
 ENDS = 4
@@ -41,7 +41,7 @@ ANY = Goal("utilization", ">=", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The evidence for one question, with the optimum and the verdict on the configured buffer if there are any."""
 
     evidence: Evidence
@@ -78,7 +78,7 @@ class Searching:
         """The scenario of the question."""
         return self.question.scenario
 
-    def run(self, best_of: Goal | None) -> Found:
+    def run(self, best_of: Goal | None) -> SearchResult:
         """Search, continue to the best value of a metric if one is asked for, and judge the configured buffer.
 
         Parameters
@@ -89,11 +89,11 @@ class Searching:
         evidence, optimum = self._smallest(), None
         if best_of is not None:
             evidence, optimum = optimized(evidence, best_of, self.precision.level, self.means.listener)
-        place, verdict = self.question.named.get(AS_CONFIGURED), None
+        place, verdict = self.question.named_buffers.get(AS_CONFIGURED), None
         if place is not None:
             # Before anything is read off the curve, which has these runs, too.
-            verdict = configured_verdict(evidence, place, self.precision.asked)
-        return Found(evidence.with_twin(), optimum, verdict)
+            verdict = configured_verdict(evidence, place, self.precision.requested_confidence)
+        return SearchResult(evidence.with_twin(), optimum, verdict)
 
     def _smallest(self) -> Evidence:
         """The outcome of the search for the smallest buffer; without goals only the standard measurements."""
@@ -133,8 +133,8 @@ class Searching:
         variable = replace(question.variable, scenario=measure.scenario)
         # Buffers of rules lie on the curve, unless goals have to hold in a share of the draws or runs cost nothing.
         # A quick look goes to none of them, and a smaller link has other ones.
-        named = Named(
-            () if kind is ScaledLook else tuple(question.named.values()),
+        named = RequestedBuffers(
+            () if kind is ScaledLook else tuple(question.named_buffers.values()),
             question.of_rules if kind in (Search, SearchState) else (),
             all_rules=self.precision.fraction is not None or not measure.replicates,
         )

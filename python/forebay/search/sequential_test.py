@@ -110,7 +110,7 @@ class SequentialTest:
 
     def pending(self, buffers: Sequence[int]) -> list[int]:
         """Buffers at which a goal is undecided."""
-        return [at for at in buffers if any(self.judged(at, goal).verdict == "undecided" for goal in self.seen.goals)]
+        return [at for at in buffers if any(self.result(at, goal).verdict == "undecided" for goal in self.seen.goals)]
 
     def _sample(self, buffers: Sequence[int], runs: int) -> None:
         samples = self.seen.samples
@@ -120,11 +120,11 @@ class SequentialTest:
 
     def _progress(self) -> str:
         """A text on the number of decided goals."""
-        verdicts = [self.judged(at, goal).verdict for at in self.seen.samples for goal in self.seen.goals]
+        verdicts = [self.result(at, goal).verdict for at in self.seen.samples for goal in self.seen.goals]
         decided = sum(verdict != "undecided" for verdict in verdicts)
         return f"{decided} of {len(verdicts)} verdicts reached"
 
-    def judged(self, buffer: int, goal: Goal) -> GoalResult:
+    def result(self, buffer: int, goal: Goal) -> GoalResult:
         """The verdict on a goal at a buffer after the last analysis there."""
         if goal in self._derived.get(buffer, ()):
             return GoalResult("met", None, GoalEvidence("bound", 0))
@@ -160,7 +160,7 @@ class SequentialTest:
         """A margin that further runs will hardly fall below; where the question is "missed", hardly exceed."""
         reports = self.seen.samples[buffer]
         margins, mean = relative_margins(goal, reports), mean_margin(goal, reports)
-        near = self.seen.worst_near(buffer, reports, missed=missed)[goal.key]
+        near = self.seen.worst_margins_near(buffer, reports, missed=missed)[goal.key]
         if missed:
             return max(near, mean + REACH * (max(margins) - mean))
         return min(near, mean + REACH * (min(margins) - mean))

@@ -82,57 +82,57 @@ class Search(ConfirmingSearch):
     def run(self) -> Outcome:
         """Search, confirm, and explain where there is no answer."""
         self._first_look()
-        room, small = self.directions()
+        larger_goals, small = self.directions()
         outcome = Outcome()
-        if self._averages and self._contradict(room, small):
+        if self._averages and self._contradict(larger_goals, small):
             self._listener.on_range(f"no {self.plan.words.noun} seems to meet every goal")
-            outcome.needs_at_least = (tuple(goal.key for goal in room), None)
+            outcome.needs_at_least = (tuple(goal.key for goal in larger_goals), None)
             outcome.needs_at_most = (tuple(goal.key for goal in small), None)
             outcome.binding = self._worst(self.compromise(), self.goals).key
         else:
-            self._look_for_the_threshold(room, small, outcome)
+            self._look_for_the_threshold(larger_goals, small, outcome)
         if outcome.buffer is None:
             # The answer gives a mean with an interval at the nearest miss, and says whether replications differ.
             self.sample([self.compromise()], NEAREST)
             self.show_ends(NEAREST)
             runs = max(NEAREST, self.plan.least_runs)
             # Where goals are about shares of the draws, each buffer was decided by itself.
-            again = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
-            self.conclude(outcome, runs, ANALYSES_OF_MISSES, again)
+            recheck = (lambda buffer: self.confirms(buffer, outcome)) if self._averages else (lambda _buffer: False)
+            self.conclude(outcome, runs, ANALYSES_OF_MISSES, recheck)
         if outcome.buffer is None:
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
-            outcome.runs = self.runs_near(outcome.compromise)
+            outcome.runs = self.nearby_runs(outcome.compromise)
         else:
-            outcome.lower_end = self._lower_end(outcome, room)
+            outcome.lower_end = self._lower_end(outcome, larger_goals)
             outcome.up_to = self.upper_end(outcome.buffer)
             outcome.feasible_intervals = tuple(self._feasible_intervals(outcome.buffer))
-            outcome.gaps = tuple(self._gaps(outcome.buffer, room))
+            outcome.gaps = tuple(self._gaps(outcome.buffer, larger_goals))
         return outcome
 
-    def _look_for_the_threshold(self, room: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
+    def _look_for_the_threshold(self, larger_goals: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
         """Confirm the smallest buffer that meets the goals which need a large one; otherwise try other candidates."""
-        enough = self._smallest_enough(room, outcome)
-        outcome.needs_at_least = (tuple(goal.key for goal in room), enough)
+        enough = self._smallest_enough(larger_goals, outcome)
+        outcome.needs_at_least = (tuple(goal.key for goal in larger_goals), enough)
         if enough is None:
-            outcome.binding = self._worst(max(self.samples), room).key
+            outcome.binding = self._worst(max(self.samples), larger_goals).key
         else:
-            self._confirm(enough, room, outcome)
+            self._confirm(enough, larger_goals, outcome)
             if outcome.buffer is None:
-                self._try_feasible_interval(self._meeting(enough), room, outcome)
+                self._try_feasible_interval(self._meeting(enough), larger_goals, outcome)
         if outcome.buffer is None:
             known = set(self.samples)
             self._largest_allowed(small, outcome)
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
-            self._try_feasible_interval(met, room, outcome)
+            self._try_feasible_interval(met, larger_goals, outcome)
         if outcome.buffer is None and not self._attempts:
             self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
-            self._try_sliver(room, outcome)
+            self._try_sliver(larger_goals, outcome)
 
-    def _contradict(self, room: Sequence[Goal], small: Sequence[Goal]) -> bool:
+    def _contradict(self, larger_goals: Sequence[Goal], small: Sequence[Goal]) -> bool:
         """Whether the goals that need a large buffer surely need more than the others surely allow."""
-        short = [buffer for buffer in self.samples if room and self.misses(buffer, room)]
+        short = [buffer for buffer in self.samples if larger_goals and self.misses(buffer, larger_goals)]
         return any(self.misses(buffer, small) for buffer in self.samples if small and buffer <= max(short, default=0))
 
     def _first_look(self) -> None:
@@ -147,26 +147,26 @@ class Search(ConfirmingSearch):
 
     def _about_the_threshold(self) -> Iterator[int]:
         """The largest buffer, and the two between which goals that need a large buffer seem to begin to be met."""
-        room, _ = self.directions()
+        larger_goals, _ = self.directions()
         yield max(self.samples)
-        if not room:
+        if not larger_goals:
             return
         rising = sorted(self.samples)
-        short = [at for at in rising if self.plan.test.margin(self.samples[at], room) < 0]
+        short = [at for at in rising if self.plan.test.margin(self.samples[at], larger_goals) < 0]
         if short:
             last = rising.index(short[-1])
             yield from rising[last : last + 2]
 
-    def _smallest_enough(self, room: Sequence[Goal], outcome: Outcome) -> int | None:
+    def _smallest_enough(self, larger_goals: Sequence[Goal], outcome: Outcome) -> int | None:
         """Smallest buffer from which on the goals that need room are met, to within the resolution."""
-        if not room:
+        if not larger_goals:
             return min(self.samples)
         top = max(self.samples)
-        while not self._looks_enough(top, room):
-            interval = self._feasible_below(room)
+        while not self._seems_sufficient(top, larger_goals):
+            interval = self._feasible_below(larger_goals)
             if interval is not None:
                 words = self.plan.words
-                text = f"goals that are met at {words.named(interval)} are missed at {words.named(top)}"
+                text = f"goals that are met at {words.in_words(interval)} are missed at {words.in_words(top)}"
                 values = {"met_at": words.value(interval), "missed_at": words.value(top)}
                 outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
                 top = interval
@@ -175,75 +175,81 @@ class Search(ConfirmingSearch):
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.analyses[0])
-        return self._lower_threshold(top, room, outcome)
+        return self._lower_threshold(top, larger_goals, outcome)
 
-    def _looks_enough(self, top: int, room: Sequence[Goal]) -> bool:
+    def _seems_sufficient(self, top: int, larger_goals: Sequence[Goal]) -> bool:
         """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
-        if self._averages and self.plan.test.margin(self.samples[top], room) >= 0:
-            return self.together(top, room) is not Verdict.MISSED
-        return self.decide(top, room) is Verdict.MET
+        if self._averages and self.plan.test.margin(self.samples[top], larger_goals) >= 0:
+            return self.together(top, larger_goals) is not Verdict.MISSED
+        return self.decide(top, larger_goals) is Verdict.MET
 
-    def _lower_threshold(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _lower_threshold(self, top: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
         """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
         if self._averages:
-            return self._approached(top, room, outcome)
-        short = [buffer for buffer in self.samples if buffer < top and self.together(buffer, room) is not Verdict.MET]
+            return self._approached(top, larger_goals, outcome)
+        short = [
+            buffer for buffer in self.samples if buffer < top and self.together(buffer, larger_goals) is not Verdict.MET
+        ]
         # A first look that is unclear may become clear with more replications: work down from the top.
         for buffer in sorted(short, reverse=True):
-            if self._falls_short(buffer, room):
+            if self._falls_short(buffer, larger_goals):
                 low = buffer
                 break
         else:
             return min(self.samples)
         high = min(buffer for buffer in self.samples if buffer > low)
-        low, high = self._narrow(low, high, room, Verdict.MET)
-        outcome.binding = self._worst(low, room).key
+        low, high = self._narrow(low, high, larger_goals, Verdict.MET)
+        outcome.binding = self._worst(low, larger_goals).key
         return high
 
-    def _approached(self, top: int, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _approached(self, top: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
         """The same from single replications about the threshold."""
         met = top
         for buffer in sorted((at for at in self.samples if at < top), reverse=True):
-            verdict = self._leaning(buffer, room)
+            verdict = self._leaning(buffer, larger_goals)
             if verdict is Verdict.MET:
                 met = buffer
-            elif verdict is Verdict.MISSED and (not self._met_below(buffer, room) or self._falls_short(buffer, room)):
+            elif verdict is Verdict.MISSED and (
+                not self._met_below(buffer, larger_goals) or self._falls_short(buffer, larger_goals)
+            ):
                 missed = buffer
                 break
         else:
             missed = min(self.samples)
-            if self.decide(missed, room) is Verdict.MET:
+            if self.decide(missed, larger_goals) is Verdict.MET:
                 return missed
         # Each refusal says that the noise is larger than it seemed.
         caution = 1 + 0.2 * self._attempts
-        threshold = Bracketing(self, room, missed, met, self.plan.resolution, self._answer_between, caution).run()
+        threshold = Bracketing(
+            self, larger_goals, missed, met, self.plan.resolution, self._answer_between, caution
+        ).run()
         outcome.binding = threshold.goal.key
         self._least = threshold.least
         noisy = threshold.spread > NOISY and self.plan.most_fresh > USUAL
-        found = self._locate(room, threshold.at, met) if noisy else None
+        found = self._locate(larger_goals, threshold.at, met) if noisy else None
         # More runs may show that the noise is not that large.
         self._located = found if found is not None and found.spread > NOISY else None
         if self._located is None:
             return min(threshold.buffer, self.plan.ceiling)
         outcome.binding = self._located.goal.key
-        return self._beyond(self._located)
+        return self._past_threshold(self._located)
 
-    def _locate(self, room: Sequence[Goal], start: float, below: int) -> Located | None:
+    def _locate(self, larger_goals: Sequence[Goal], start: float, below: int) -> Located | None:
         """Locate a threshold of which one run tells little, above all buffers below one that surely miss goals."""
         plan = self.plan
         most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
-        ends = (min(self._missed_below(room, below) + 1, plan.ceiling), plan.ceiling)
-        return located(self, room, start, error=2 * fine, most=most, ends=ends)
+        ends = (min(self._missed_below(larger_goals, below) + 1, plan.ceiling), plan.ceiling)
+        return located(self, larger_goals, start, error=2 * fine, most=most, ends=ends)
 
-    def _missed_below(self, room: Sequence[Goal], below: int) -> int:
+    def _missed_below(self, larger_goals: Sequence[Goal], below: int) -> int:
         """The largest buffer below one that surely misses goals, so that the curve falls there at the latest."""
-        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, room)), reverse=True):
+        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, larger_goals)), reverse=True):
             self.sample([buffer], SETTLED)
-            if self.misses(buffer, room):
+            if self.misses(buffer, larger_goals):
                 return buffer
         return self.plan.floor - 1
 
-    def _beyond(self, threshold: Located) -> int:
+    def _past_threshold(self, threshold: Located) -> int:
         """The buffer so far beyond a threshold in much noise that the fresh runs at most should confirm it."""
         plan = self.plan
         self._least = min(max(plan.floor, math.ceil(math.exp(threshold.at))), plan.ceiling)
@@ -276,18 +282,18 @@ class Search(ConfirmingSearch):
         smaller = (other for other in self.samples if other < buffer)
         return any(self.together(other, goals) is Verdict.MET for other in smaller)
 
-    def _falls_short(self, buffer: int, room: Sequence[Goal]) -> bool:
+    def _falls_short(self, buffer: int, larger_goals: Sequence[Goal]) -> bool:
         """Whether a buffer does not meet goals; after all analyses if smaller ones do, so that the curve would fall."""
-        if self.decide(buffer, room) is Verdict.MET:
+        if self.decide(buffer, larger_goals) is Verdict.MET:
             return False
-        if self._met_below(buffer, room):
-            return self._settle(buffer, room) is not Verdict.MET
+        if self._met_below(buffer, larger_goals):
+            return self._settle(buffer, larger_goals) is not Verdict.MET
         return True
 
-    def _feasible_below(self, room: Sequence[Goal]) -> int | None:
+    def _feasible_below(self, larger_goals: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
         for buffer in self._meeting(max(self.samples)):
-            if self.decide(buffer, room) is Verdict.MET:
+            if self.decide(buffer, larger_goals) is Verdict.MET:
                 return buffer
         return None
 
@@ -303,7 +309,7 @@ class Search(ConfirmingSearch):
             return self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return verdict is Verdict.MET
 
-    def _try_feasible_interval(self, buffers: Sequence[int], room: Sequence[Goal], outcome: Outcome) -> None:
+    def _try_feasible_interval(self, buffers: Sequence[int], larger_goals: Sequence[Goal], outcome: Outcome) -> None:
         """If nothing was confirmed, try the first of these buffers that meets every goal after all analyses."""
         for buffer in buffers:
             if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
@@ -311,7 +317,7 @@ class Search(ConfirmingSearch):
         else:
             return
         before, needs = outcome.binding, outcome.needs_at_least
-        self._confirm(self._lower_threshold(buffer, room, outcome), room, outcome)
+        self._confirm(self._lower_threshold(buffer, larger_goals, outcome), larger_goals, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
 
@@ -321,18 +327,18 @@ class Search(ConfirmingSearch):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
                 below = self.samples[max(smaller)]
-                room = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
-                self._try_feasible_interval([buffer], room or self.goals, outcome)
+                larger_goals = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
+                self._try_feasible_interval([buffer], larger_goals or self.goals, outcome)
                 return
 
-    def _try_sliver(self, room: Sequence[Goal], outcome: Outcome) -> None:
+    def _try_sliver(self, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
         """If no buffer was confirmed although the allowed buffer seems to exceed the needed one: try the middle."""
         least, most = outcome.needs_at_least[1], outcome.needs_at_most[1]
         if least is None or most is None or least > most:
             return
         middle = round(math.sqrt(least * most))
         if middle not in self._refused:
-            self._confirm(middle, room, outcome)
+            self._confirm(middle, larger_goals, outcome)
         if outcome.buffer is None and all(note.kind is not Kind.NO_MARGIN for note in outcome.notes):
             self._note_no_margin(outcome)
 
@@ -351,13 +357,13 @@ class Search(ConfirmingSearch):
             elif verdict is Verdict.MET and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
                 yield buffer, broken
 
-    def _gaps(self, answer: int, room: Sequence[Goal]) -> Iterator[tuple[int, str]]:
+    def _gaps(self, answer: int, larger_goals: Sequence[Goal]) -> Iterator[tuple[int, str]]:
         """Larger buffers that miss a goal which needs a large buffer, each with the goal that is missed most."""
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            if not room or self.together(buffer, room) is not Verdict.MISSED:
+            if not larger_goals or self.together(buffer, larger_goals) is not Verdict.MISSED:
                 continue
-            if self._settle(buffer, room) is Verdict.MISSED and self.misses(buffer, room):
-                yield buffer, self._worst(buffer, room).key
+            if self._settle(buffer, larger_goals) is Verdict.MISSED and self.misses(buffer, larger_goals):
+                yield buffer, self._worst(buffer, larger_goals).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
         """Close in on the threshold between two buffers. Only `high` meets the goals if `above` is MET, else `low`."""
@@ -391,10 +397,10 @@ class Search(ConfirmingSearch):
                 return candidate
         return _between(low, high)
 
-    def _lower_end(self, outcome: Outcome, room: Sequence[Goal]) -> tuple[int, int] | None:
+    def _lower_end(self, outcome: Outcome, larger_goals: Sequence[Goal]) -> tuple[int, int] | None:
         """The interval that contains the smallest sufficient buffer, from all measurements."""
         answer = outcome.buffer
-        goals = [goal for goal in room if goal.key == outcome.binding]
+        goals = [goal for goal in larger_goals if goal.key == outcome.binding]
         smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
         if answer is None or not goals or not smaller:
             return None
@@ -444,10 +450,10 @@ class Search(ConfirmingSearch):
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 
-    def _confirm(self, start: int, room: Sequence[Goal], outcome: Outcome) -> None:
+    def _confirm(self, start: int, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
         """Put the found buffer to fresh replications; step up where they refuse it."""
         plan = self.plan
-        small = [goal for goal in self.goals if goal not in room]
+        small = [goal for goal in self.goals if goal not in larger_goals]
         buffer, largest = start, False
         while self._attempts < plan.confirmations:
             missed = self._too_large(buffer, small)
@@ -459,10 +465,10 @@ class Search(ConfirmingSearch):
                 buffer, largest = between, True
             weakest = self._attempt(buffer, outcome, exhaustive=largest)
             if weakest is None:
-                self._refine(buffer, room, outcome)
+                self._refine(buffer, larger_goals, outcome)
                 return
             outcome.binding = weakest
-            if weakest not in {goal.key for goal in room}:
+            if weakest not in {goal.key for goal in larger_goals}:
                 self._refused_as_too_large = buffer
                 between = self._between_both(buffer, small)
                 if between is None:
@@ -471,35 +477,35 @@ class Search(ConfirmingSearch):
                 continue
             # The first two steps are as fine as the search, the later ones ever longer.
             factor = (1 + plan.resolution) ** (self._attempts if self._attempts > 2 else 1)
-            buffer = self._step_up(buffer, factor, room, outcome)
+            buffer = self._step_up(buffer, factor, larger_goals, outcome)
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling or buffer in self._refused:
                 break
         self._note_no_margin(outcome)
 
-    def _refine(self, buffer: int, room: Sequence[Goal], outcome: Outcome) -> None:
+    def _refine(self, buffer: int, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
         """Try the middle, too, if the answer is far above the last refusal or the threshold as known now."""
         while self._averages and self._attempts < self.plan.confirmations + BACK:
             far = FAR if self._located is None else NOISY_FAR
             below = max([at for at in self._refused if at < buffer], default=0)
-            if room and buffer > far * below:
-                below = max(below, self._threshold_below(buffer, room, outcome))
+            if larger_goals and buffer > far * below:
+                below = max(below, self._threshold_below(buffer, larger_goals, outcome))
             if not 0 < far * below < buffer:
                 return
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
 
-    def _threshold_below(self, answer: int, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _threshold_below(self, answer: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
         """The threshold below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
-        slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in room]
-        margins = [mean_margin(goal, outcome.confirmation) for goal in room]
+        slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in larger_goals]
+        margins = [mean_margin(goal, outcome.confirmation) for goal in larger_goals]
         if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
             return 0
         start = max(math.log(answer) - margin / slope for margin, slope in zip(margins, slopes, strict=True))
         found = self._located
         if found is None or abs(found.at - start) > math.log(FAR):
-            found = self._locate(room, start, answer)
+            found = self._locate(larger_goals, start, answer)
             self._located = found if found is not None and found.spread > NOISY else None
         return 0 if found is None else math.floor(math.exp(found.at))
 
@@ -550,24 +556,24 @@ class Search(ConfirmingSearch):
         near = {at: reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= WINDOW}
         return list(observations(near, goal))
 
-    def _step_up(self, buffer: int, factor: float, room: Sequence[Goal], outcome: Outcome) -> int:
+    def _step_up(self, buffer: int, factor: float, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
         last = self._attempts >= self.plan.confirmations - 1
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
             # The runs that refused the buffer help to locate the threshold, too.
             start = math.log(buffer) if self._located is None else self._located.at
-            found = self._locate(room, start, buffer + 1) if self.plan.most_fresh > USUAL else None
+            found = self._locate(larger_goals, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located
             if self._located is not None:
-                return max(math.ceil(buffer * (1 + self.plan.resolution)), self._beyond(self._located))
+                return max(math.ceil(buffer * (1 + self.plan.resolution)), self._past_threshold(self._located))
         if self._averages and self._attempts > 2:
             # The threshold is less well known than it seemed, and less so with every refusal.
             return self._leapt(buffer)
         if self._averages:
-            met = [at for at in self.samples if at > buffer and self.together(at, room) is Verdict.MET]
-            return max(larger, self._approached(min(met), room, outcome)) if met else larger
-        while larger <= self.plan.ceiling and self.decide(larger, room) is not Verdict.MET:
+            met = [at for at in self.samples if at > buffer and self.together(at, larger_goals) is Verdict.MET]
+            return max(larger, self._approached(min(met), larger_goals, outcome)) if met else larger
+        while larger <= self.plan.ceiling and self.decide(larger, larger_goals) is not Verdict.MET:
             larger = math.ceil(larger * factor)
         return larger
 

@@ -84,7 +84,7 @@ class _Series:
 
 
 @dataclass(frozen=True, slots=True)
-class _Others:
+class _RareStates:
     """States that have rare values and no strata of their own.
 
     Attributes
@@ -95,7 +95,7 @@ class _Others:
 
     members: tuple[tuple[int, tuple[float, ...], frozenset[int]], ...] = ()
 
-    def beside(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_rare_count(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of the states, and in a further column how many of these states have a rare value."""
         if not self.members:
             return values
@@ -134,9 +134,9 @@ class Strata:
         weights: Sequence[float],
         keys: Sequence[str],
         drawn: int = LEAST_DRAWN,
-        others: _Others = _Others(),
+        others: _RareStates = _RareStates(),
     ) -> None:
-        self._states, self._cuts, self._merged, self._others = states, tuple(cuts), dict(merged), others
+        self._states, self._cuts, self._merged, self._rare_states = states, tuple(cuts), dict(merged), others
         #: Combinations that were seen when the strata were made; later ones are compared with these alone.
         self._seen = tuple(self._merged)
         self.weights, self.keys = tuple(weights), tuple(keys)
@@ -162,7 +162,7 @@ class Strata:
             first = POPULATION_SERIES << STREAM_BITS
             values = self._states.values(seed, range(first, first + self._drawn))
             counts = [0] * len(self.weights)
-            for classes, count in zip(*_classified(self._cuts, self._others.beside(values)), strict=True):
+            for classes, count in zip(*_classified(self._cuts, self._rare_states.with_rare_count(values)), strict=True):
                 counts[self._known(classes)] += count
             found = self._weights[place, series] = tuple(count / self._drawn for count in counts)
         return found
@@ -188,7 +188,7 @@ class Strata:
 
     def _strata_of(self, values: NDArray[np.float64]) -> list[int]:
         """Stratum of each row of values; of a combination that was not seen before the nearest one's."""
-        combinations, _, of_row = _combined(self._cuts, self._others.beside(values))
+        combinations, _, of_row = _combined(self._cuts, self._rare_states.with_rare_count(values))
         known = np.asarray([self._known(classes) for classes in combinations])
         return [int(stratum) for stratum in known[of_row]]
 
@@ -218,41 +218,41 @@ def strata(core: _core.Scenario) -> Strata | None:
     cuts, others = _parted(list(_refinements(states, values)), values)
     if not cuts:
         return None
-    combinations, counts = _classified(cuts, others.beside(values))
+    combinations, counts = _classified(cuts, others.with_rare_count(values))
     merged, weights = _merge(combinations, counts)
     if len(weights) < 2:
         return None
     chosen = {number for number, _ in cuts if number < len(states)} | {number for number, *_ in others.members}
     keys = list(dict.fromkeys(states[number]["key"] for number in sorted(chosen)))
-    wanted = max(LEAST_DRAWN, round(DRAWN_OF_RAREST / min(weights)))
-    drawn = min(wanted, _within(OCCURRENCES_DRAWN, LEAST_DRAWN, core, states))
+    required = max(LEAST_DRAWN, round(DRAWN_OF_RAREST / min(weights)))
+    drawn = min(required, _within(OCCURRENCES_DRAWN, LEAST_DRAWN, core, states))
     return Strata(known, cuts, merged, weights, keys, drawn, others)
 
 
 def _parted(
     refinements: Sequence[_Refinement], values: NDArray[np.float64]
-) -> tuple[list[tuple[int, Sequence[float]]], _Others]:
+) -> tuple[list[tuple[int, Sequence[float]]], _RareStates]:
     """Choose the states that have strata of their own, and those of which only the number of rare values counts."""
     cuts = _chosen(refinements, values)
     if not _without_strata(refinements, cuts, values).members:
-        return cuts, _Others()
+        return cuts, _RareStates()
     for share in SHARES:
         fewer = _chosen(refinements, values, share)
         others = _without_strata(refinements, fewer, values)
-        beside = others.beside(values)
-        number = _cuts(beside[:, -1], SKEWED)
+        with_rare = others.with_rare_count(values)
+        number = _cuts(with_rare[:, -1], SKEWED)
         if not number:
             break
         both = [*fewer, (values.shape[1], number)]
-        _, counts = _classified(both, beside)
+        _, counts = _classified(both, with_rare)
         if sum(count >= _rarest(len(values)) * len(values) for count in counts) <= MOST_OF_RARE:
             return both, others
-    return cuts, _Others()
+    return cuts, _RareStates()
 
 
 def _without_strata(
     refinements: Sequence[_Refinement], cuts: Sequence[tuple[int, Sequence[float]]], values: NDArray[np.float64]
-) -> _Others:
+) -> _RareStates:
     """The states that have rare values and are not among the chosen ones."""
     chosen, found = {state for state, _ in cuts}, dict[int, tuple[int, tuple[float, ...], frozenset[int]]]()
     for each in refinements:
@@ -262,7 +262,7 @@ def _without_strata(
         shares = np.bincount(classes, minlength=len(each.cuts) + 1) / len(values)
         rare = frozenset(number for number, share in enumerate(shares.tolist()) if share < RARE)
         found[each.state] = each.state, tuple(each.cuts), rare
-    return _Others(tuple(found.values()))
+    return _RareStates(tuple(found.values()))
 
 
 def _within(occurrences: float, least: int, core: _core.Scenario, states: Sequence[_core.RandomState]) -> int:

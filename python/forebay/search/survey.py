@@ -112,9 +112,9 @@ class Survey:
 
     def _settle(self, places: Iterable[Place], *, always: bool = False) -> bool:
         """Measure places, those that are not clear more often; False where the budget does not go so far."""
-        asked = sorted(set(places))
+        requested = sorted(set(places))
         for count in ANALYSES:
-            unclear = [at for at in asked if at not in self.samples or self.seen(at).verdict is Verdict.UNCLEAR]
+            unclear = [at for at in requested if at not in self.samples or self.seen(at).verdict is Verdict.UNCLEAR]
             missing = [at for at in unclear for _ in range(len(self.samples.get(at, ())), count)]
             if self.spent + len(missing) > self.budget and not (always and count == ANALYSES[0]):
                 return False

@@ -123,10 +123,10 @@ def feasible_map(
     started = time.perf_counter()
     threads(jobs)
     if in_real_time(engine):
-        told = (
+        words = (
             f"found `{engine}`, which runs in real time: {BUDGET} runs take {clock_time(BUDGET * run_s(scenario.core))}"
         )
-        raise InputError(f"{told}; allowed: an engine that simulates, or a sweep", "engine")
+        raise InputError(f"{words}; allowed: an engine that simulates, or a sweep", "engine")
     if len(over) != 2:
         raise InputError(f"found {len(over)}; allowed: two keys, each with its range", "over")
     execution = Execution(engine, jobs, resume=resume, listener=Callbacks(progress, tell))

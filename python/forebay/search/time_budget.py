@@ -21,7 +21,7 @@ from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
 from forebay.search.evidence import Evidence
 from forebay.search.goal_test import Verdict
-from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, keys_of_room
+from forebay.search.ladder import RUNS, Guess, Ladder, Rung, ScaledLook, extrapolated, factors, larger_buffer_goals_of
 from forebay.search.plan import Outcome
 from forebay.search.quick import QuickLook
 from forebay.search.resumption import Resumption
@@ -71,10 +71,10 @@ class TimeBudget:
         if self.within is not None and not self.within > 0:
             raise InputError(f"found {self.within:g} s; allowed: above 0 s, as in 30s", "within")
 
-    def refuse_beside(self, **others: object) -> None:
+    def refuse_combination(self, **others: object) -> None:
         """Refuse other time options that are given together with a limited budget."""
-        for name, asked in others.items():
-            if asked is not None and not self.unlimited:
+        for name, requested in others.items():
+            if requested is not None and not self.unlimited:
                 beside = "quick" if self.quick else "within"
                 raise InputError(f"cannot be combined with `{beside}`; allowed: one of them", name)
 
@@ -164,10 +164,16 @@ def _climbed(question: Beginner, resumption: Resumption | None, climb: _Climb) -
         assert isinstance(narrowed, Ladder), "it was begun as one"
         narrowed.narrow()
         found.outcome.between = low, high = narrowed.undecided()
-        again = Guess(
-            low, math.sqrt(low * high), high, low, high, {} if guess is None else guess.scatters, keys_of_room(narrowed)
+        next_guess = Guess(
+            low,
+            math.sqrt(low * high),
+            high,
+            low,
+            high,
+            {} if guess is None else guess.scatters,
+            larger_buffer_goals_of(narrowed),
         )
-        search = question.begin(partial(Ladder, guess=again, at_once=climb.at_once), scenario, until)
+        search = question.begin(partial(Ladder, guess=next_guess, at_once=climb.at_once), scenario, until)
         over = _over(search)
     except TimeoutError:
         if resumption is not None:
@@ -246,7 +252,7 @@ def _undecided(search: Evidence, found: Evidence | None, question: Beginner) -> 
         outcome.between = _common(outcome.between, seen.undecided())
     outcome.between = _with_those_met(outcome.between, seen)
     outcome.compromise = seen.compromise(outcome.between)
-    outcome.runs = seen.runs_near(outcome.compromise)
+    outcome.runs = seen.nearby_runs(outcome.compromise)
     done = counted(runs, "run")
     text = f"The time limit ended the search after {done}. To continue it, repeat the command with a longer time limit."
     outcome.notes.append(Warning(Kind.TIME_OVER, text, values={"replications": runs}))

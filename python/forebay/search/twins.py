@@ -85,18 +85,18 @@ def twin_at(
     pairs = sorted(pair for pair, report in measure.reports.items() if pair[0] == place and id(report) in chosen)
     if len(pairs) < FEWEST:
         return None, None
-    beside = measure.beside(VariedHosts(measure.variable))
-    beside.expect(len(pairs))
+    companion = measure.alongside(VariedHosts(measure.variable))
+    companion.expect(len(pairs))
     try:
-        beside(pairs)
+        companion(pairs)
     except TimeoutError:
         # The runs that ended in time count.
         if measure.means.resumption is not None:
             measure.means.resumption.unfinished()
-    theirs = beside.at(place)
+    theirs = companion.at(place)
     scenario = measure.variable.apply(place).core
     twin = twin_of(scenario, buffer, reports, theirs, goals) if len(theirs) >= FEWEST else None
-    return twin, beside
+    return twin, companion
 
 
 def one_message(found: Sequence[Warning], twin: Twin[Any] | None, place: str) -> tuple[Warning, ...]:
@@ -113,7 +113,7 @@ def one_message(found: Sequence[Warning], twin: Twin[Any] | None, place: str) ->
     """
     if twin is not None:
         return (*(each for each in found if each.kind not in OF_PHASES), twin.warning(place))
-    told = {each.kind for each in found}
-    if Kind.PHASE_EFFECT in told or Kind.TIED_ROUND_TRIPS in told:
+    values = {each.kind for each in found}
+    if Kind.PHASE_EFFECT in values or Kind.TIED_ROUND_TRIPS in values:
         return tuple(each for each in found if each.kind is not Kind.SIMULTANEOUS_EVENTS)
     return tuple(found)

@@ -86,7 +86,7 @@ class Range:
         Ends of the range, in the unit in which it was asked for.
     digits : int
         Significant digits of a value, of the range's width where it is not logarithmic.
-    whole : bool
+    integral : bool
         Whether values are whole numbers.
     mirrored : bool
         Whether the smallest number stands for the largest value.
@@ -95,7 +95,7 @@ class Range:
     low: float
     high: float
     digits: int = 3
-    whole: bool = False
+    integral: bool = False
     mirrored: bool = False
 
     @property
@@ -106,9 +106,9 @@ class Range:
     @property
     def first(self) -> int:
         """The smallest number."""
-        if self.whole and self.by_decades and not self.mirrored:
+        if self.integral and self.by_decades and not self.mirrored:
             return int(self.low)
-        steps = 2 * (self.high if self.by_decades else (self.high - self.low) / SPAN) if self.whole else 0.0
+        steps = 2 * (self.high if self.by_decades else (self.high - self.low) / SPAN) if self.integral else 0.0
         return int(max(FINE, min(math.ceil(steps), MOST * math.exp(-self._span))))
 
     @property
@@ -124,7 +124,7 @@ class Range:
         """The value that a number of the search stands for, at most at the ends of the range."""
         if not self.first < place < self.last:
             return self.low if (place <= self.first) != self.mirrored else self.high
-        if self.whole and self.by_decades and not self.mirrored:
+        if self.integral and self.by_decades and not self.mirrored:
             return float(round(place))
         rounded = min(max(self._rounded(self._exact(place)), self.low), self.high)
         # A value that rounding brings next to an end is the end.
@@ -152,7 +152,7 @@ class Range:
         return self.low + share * (self.high - self.low)
 
     def _rounded(self, number: float) -> float:
-        if self.whole:
+        if self.integral:
             return float(round(number))
         size = number if self.by_decades else self.high - self.low
         return round(number, self.digits - 1 - math.floor(math.log10(size)))

@@ -29,7 +29,7 @@ class Words:
     #: Its form in the values of a warning.
     key = "packets"
 
-    def named(self, *buffers: int) -> str:
+    def in_words(self, *buffers: int) -> str:
         """One or some of them as part of a sentence."""
         return f"{listed(map(str, buffers))} packet{'' if buffers == (1,) else 's'}"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["between", "check_file", "check_folder", "sync", "whole", "within", "write_whole"]
+__all__ = ["between", "check_file", "check_folder", "replacing", "sync", "within", "write_atomically"]
 
 
 def check_folder(path: Path, argument: str | None = None) -> None:
@@ -28,7 +28,7 @@ def check_folder(path: Path, argument: str | None = None) -> None:
             there = there.parent
         if not there.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, f"`{there}` is not a directory")
-        os.lstat(path) if there == path else _named(path, there)
+        os.lstat(path) if there == path else _check_name(path, there)
         # Permissions, file systems and quotas refuse in many ways. This check writes, and leaves nothing.
         with tempfile.TemporaryFile(dir=there):
             pass
@@ -50,13 +50,13 @@ def check_file(path: Path, argument: str | None = None) -> None:
         raise InputError(f"found `{path}` ({what}); allowed: the name of a file to write", argument)
     check_folder(path.parent, argument)
     try:
-        _named(path, path.parent)
+        _check_name(path, path.parent)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"found `{path}` ({why}); allowed: the name of a file to write", argument) from None
 
 
-def _named(path: Path, there: Path) -> None:
+def _check_name(path: Path, there: Path) -> None:
     """Let the system refuse names that are too long, or are none, below a directory that exists."""
     for part in path.relative_to(there).parts:
         # This name is as long as the one that is written first.
@@ -65,7 +65,7 @@ def _named(path: Path, there: Path) -> None:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Give another name to write to; at the end the file of that name is synced and replaces `path`.
 
     If nothing was written, nothing is replaced. If writing fails, nothing is left behind.
@@ -86,9 +86,9 @@ def whole(path: Path) -> Iterator[Path]:
     sync(path.parent)
 
 
-def write_whole(path: Path, text: str | bytes) -> None:
+def write_atomically(path: Path, text: str | bytes) -> None:
     """Write a file; text as UTF-8."""
-    with whole(path) as partial:
+    with replacing(path) as partial:
         partial.write_bytes(text.encode() if isinstance(text, str) else text)
 
 

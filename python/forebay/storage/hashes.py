@@ -11,8 +11,8 @@ import json
 import os
 from pathlib import Path
 
-from forebay.storage.files import write_whole
-from forebay.storage.safe_io import DamagedError, content, document, regular, shown
+from forebay.storage.files import write_atomically
+from forebay.storage.safe_io import DamagedError, clean, content, document, regular
 
 __all__ = ["FILE", "check_hashes", "write_hashes"]
 
@@ -24,7 +24,7 @@ ALLOWED = "a folder as it was written"
 def write_hashes(folder: Path, identity: str) -> None:
     """Write down the size and the hash of each file of a folder, and what it is."""
     files = {path.name: _of(path) for path in sorted(folder.iterdir()) if path.name != FILE}
-    write_whole(folder / FILE, json.dumps({"identity": identity, "files": files}, indent=2) + "\n")
+    write_atomically(folder / FILE, json.dumps({"identity": identity, "files": files}, indent=2) + "\n")
 
 
 def check_hashes(folder: Path, identity: str) -> None:
@@ -36,14 +36,14 @@ def check_hashes(folder: Path, identity: str) -> None:
         If one differs or is missing, or if the folder was written under another name.
     """
     path = folder / FILE
-    told = document(content(path, ALLOWED, MOST_BYTES), str(path), ALLOWED)
-    if not isinstance(told, dict) or not isinstance(told.get("files"), dict):
+    data = document(content(path, ALLOWED, MOST_BYTES), str(path), ALLOWED)
+    if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
         raise DamagedError(str(path), "no table of hashes", ALLOWED)
-    if told.get("identity") != identity:
+    if data.get("identity") != identity:
         raise DamagedError(str(folder), "what was written under another name", ALLOWED)
-    for name, known in told["files"].items():
+    for name, known in data["files"].items():
         if Path(name).name != name:
-            raise DamagedError(str(path), f"the name {shown(name)}", ALLOWED)
+            raise DamagedError(str(path), f"the name {clean(name)}", ALLOWED)
         if _of(folder / name, known) != known:
             raise DamagedError(str(folder / name), "a damaged file", ALLOWED)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["FILE", "alone_in"]
+__all__ = ["FILE", "exclusive_in"]
 
 FILE = ".lock"
 #: Largest number of bytes that are read of a lock's file.
@@ -24,7 +24,7 @@ MOST_BYTES = 200
 
 
 @contextmanager
-def alone_in(folder: Path, what: str) -> Iterator[None]:
+def exclusive_in(folder: Path, what: str) -> Iterator[None]:
     """Work alone in an existing folder.
 
     Parameters
@@ -71,11 +71,11 @@ def _taken(path: Path, what: str) -> int | None:
         os.close(handle)  # its holder removed it between our opening and locking it
     os.ftruncate(handle, 0)
     # The text begins after the byte that Windows locks, because other processes cannot read that byte.
-    os.pwrite(handle, _told(what), 0) if hasattr(os, "pwrite") else os.write(handle, b" " + _told(what))
+    os.pwrite(handle, _owner_text(what), 0) if hasattr(os, "pwrite") else os.write(handle, b" " + _owner_text(what))
     return handle
 
 
-def _told(what: str) -> bytes:
+def _owner_text(what: str) -> bytes:
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     return f"{what} (process {os.getpid()} on {socket.gethostname()}, since {since})\n".encode()
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forebay.errors import InputError
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 
-__all__ = ["DamagedError", "Unpacked", "content", "document", "lines", "regular", "shown", "unpack", "unpacked"]
+__all__ = ["DamagedError", "Unpacked", "clean", "content", "document", "lines", "regular", "unpack", "unpacked"]
 
 #: Largest size of a file and of one line, in bytes, and most levels of a JSON text, unless a caller sets others.
 MOST_BYTES = 64 * 2**20
@@ -59,10 +59,10 @@ class DamagedError(InputError):
         return type(self), (self.where, self.found, self.allowed)
 
 
-def shown(name: object) -> str:
+def clean(name: object) -> str:
     """A name from a file in a form for messages: short, and without control characters."""
     text = str(name)
-    return f"`{legible(text if len(text) <= 60 else f'{text[:57]}...')}`"
+    return f"`{sanitize(text if len(text) <= 60 else f'{text[:57]}...')}`"
 
 
 # Files -------------------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _Refused(f"the key {shown(twice)} twice")
+        raise _Refused(f"the key {clean(twice)} twice")
     return found
 
 
@@ -181,7 +181,7 @@ def _constant(name: str) -> float:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise _Refused(f"the number {shown(digits)}")
+        raise _Refused(f"the number {clean(digits)}")
     return number
 
 
@@ -194,13 +194,13 @@ class Unpacked:
 
     Attributes
     ----------
-    kept : mapping
+    files : mapping
         Bytes of the requested members.
     digests : mapping
         SHA-256 of every member.
     """
 
-    kept: Mapping[str, bytes]
+    files: Mapping[str, bytes]
     digests: Mapping[str, str]
 
 
@@ -225,12 +225,12 @@ def unpack(path: Path, members: Mapping[str, int], keep: frozenset[str], allowed
             with zipfile.ZipFile(file) as archive:
                 entries = archive.infolist()
                 _check_entries(entries, members, where, allowed)
-                kept, digests = {}, {}
+                files, digests = {}, {}
                 for entry in entries:
                     data = _member(archive, entry, keep=entry.filename in keep)
                     digests[entry.filename] = data[0]
                     if entry.filename in keep:
-                        kept[entry.filename] = data[1]
+                        files[entry.filename] = data[1]
         except DamagedError:
             raise
         except (
@@ -238,7 +238,7 @@ def unpack(path: Path, members: Mapping[str, int], keep: frozenset[str], allowed
             struct.error, zlib.error,
         ) as error:  # fmt: skip
             raise DamagedError(where, f"no bundle ({_reason(error)})", allowed) from None
-    return Unpacked(kept, digests)
+    return Unpacked(files, digests)
 
 
 def unpacked(path: Path, member: str, target: Path, allowed: str) -> Path:
@@ -277,7 +277,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], members: Mapping[str, int], w
     """Refuse members by the archive's list of them."""
     seen = set()
     for entry in entries:
-        name = shown(entry.filename)
+        name = clean(entry.filename)
         if entry.filename not in members:
             raise DamagedError(where, f"a member {name}", f"{allowed}: {', '.join(members)}")
         if entry.filename in seen:

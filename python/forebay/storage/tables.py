@@ -27,7 +27,7 @@ CHUNK = 2**20
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table with its seal; the file does not appear at once, see `forebay.storage.files.whole`."""
+    """Write a table with its seal; the file does not appear at once, see `forebay.storage.files.replacing`."""
     need("polars")
     import polars as pl
 
@@ -50,14 +50,14 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         file.write(WORD + digest.encode() + footer)
 
 
-def read_table(path: Path, again: str) -> pl.DataFrame:
+def read_table(path: Path, remedy: str) -> pl.DataFrame:
     """Read a table whose seal is right.
 
     Parameters
     ----------
     path : Path
         Path of a table that `write_table` wrote.
-    again : str
+    remedy : str
         Way to get another one, for errors.
 
     Raises
@@ -70,14 +70,14 @@ def read_table(path: Path, again: str) -> pl.DataFrame:
     need("polars")
     import polars as pl
 
-    with regular(path, again) as file:
+    with regular(path, remedy) as file:
         found = _fault(file)
     if found is not None:
-        raise DamagedError(str(path), found, again)
+        raise DamagedError(str(path), found, remedy)
     try:
         return pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
-        raise DamagedError(str(path), f"a table that cannot be read ({type(error).__name__})", again) from None
+        raise DamagedError(str(path), f"a table that cannot be read ({type(error).__name__})", remedy) from None
 
 
 def _fault(file: BinaryIO) -> str | None:

@@ -96,8 +96,8 @@ def _spread(key: str, low: str, high: str, count: int, *, linear: bool) -> tuple
         numbers[-1] = last
     if unit == "p":
         return tuple(dict.fromkeys(f"{round(number)}p" for number in numbers))
-    asked = {first, last}
-    texts = [_written(number, 17 if number in asked else 6) for number in numbers]
+    requested = {first, last}
+    texts = [_written(number, 17 if number in requested else 6) for number in numbers]
     if any(float(after) <= float(before) for before, after in itertools.pairwise(texts)):
         texts = [_written(number, 17) for number in numbers]
     return tuple(dict.fromkeys(f"{text}{unit}" for text in texts))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.storage import journal
-from forebay.storage.files import sync, write_whole
+from forebay.storage.files import sync, write_atomically
 from forebay.storage.safe_io import DamagedError, content
 from forebay.sweeps.jobs import Job, Row
 from forebay.text.formatting import counted
@@ -87,7 +87,7 @@ class Batches:
             wrong = raw.count(b"\n") + (not raw.endswith(b"\n")) - len(believed)
             if wrong:
                 tell(path, f"{counted(wrong, 'line')} of {counted(wrong, 'cell')} not as written")
-                write_whole(path, b"".join(believed)) if believed else path.unlink()
+                write_atomically(path, b"".join(believed)) if believed else path.unlink()
         return found
 
     def add(self, line: bytes) -> None:

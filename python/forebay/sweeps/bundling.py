@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core
 from forebay.engines import real_time_engines
 from forebay.errors import InputError
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.storage import build
-from forebay.storage.files import write_whole
-from forebay.storage.safe_io import DamagedError, content, document, lines, shown, unpack, unpacked
+from forebay.storage.files import write_atomically
+from forebay.storage.safe_io import DamagedError, clean, content, document, lines, unpack, unpacked
 from forebay.storage.tables import read_table
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
@@ -139,7 +139,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
             f"--bundle: found {len(found.failed)} failed runs in {found.folder}; allowed: a finished sweep"
         )
     manifest = Manifest.read(found.folder)
-    members: dict[str, bytes] = {"manifest.json": _json(plain(manifest))}
+    members: dict[str, bytes] = {"manifest.json": _json(to_jsonable(manifest))}
     if source is not None:
         members["scenario.toml"] = source.encode()
     results = list(_results(found))
@@ -150,14 +150,14 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     members |= _pictures(found.folder, draw)
     members["figure.py"] = (files("forebay.sweeps") / "figure.py.txt").read_bytes()
     members["environment.json"] = _json(_environment())
-    told = {
+    values = {
         "title": manifest.title or "without a title",
         "version": manifest.forebay,
         "cells": len({row["cell"] for row in results}),
         "results": len(results),
         "name": path.name,
     }
-    members["README.txt"] = README.format(**told).encode()
+    members["README.txt"] = README.format(**values).encode()
     for name, data in members.items():
         if len(data) > MEMBERS[name]:
             allowed = f"at most {MEMBERS[name]}, which is what --replay reads"
@@ -168,7 +168,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
         for name in sorted(members):
             archive.writestr(zipfile.ZipInfo(name, EPOCH), members[name], zipfile.ZIP_DEFLATED)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, packed.getvalue())
+    write_atomically(path, packed.getvalue())
     return path
 
 
@@ -202,14 +202,14 @@ def replay(
         raise InputError(f"{inside}: {error.text}") from None
     notes = []
     if manifest.forebay != _core.__version__:
-        made = shown(manifest.forebay).strip("`")
+        made = clean(manifest.forebay).strip("`")
         notes.append(f"made by forebay {made}, replayed by {_core.__version__}: numbers may differ")
-    measured, claimed = _apart(claimed)
+    measured, claimed = _split_real_time(claimed)
     if measured:
-        told = f"{counted(measured, 'result')} in real time, of which no two are equal: not run again"
+        text = f"{counted(measured, 'result')} in real time, of which no two are equal: not run again"
         if not claimed:
-            raise InputError(f"{path}: found nothing but {told}; allowed: results of other engines, too")
-        notes.append(told)
+            raise InputError(f"{path}: found nothing but {text}; allowed: results of other engines, too")
+        notes.append(text)
     with tempfile.TemporaryDirectory() as folder:
         found = sweep(
             start,
@@ -224,9 +224,9 @@ def replay(
             fresh=True,
             timeless=True,
         )
-        again = list(_results(found))
+        repeated = list(_results(found))
         differences = [f"{job}: {why}" for job, why in found.failed.items()]
-        differences += _compare(claimed, again)
+        differences += _compare(claimed, repeated)
         differences += _compare_scenarios(path, manifest)
         if not found.failed:
             for table in TABLES:
@@ -236,16 +236,16 @@ def replay(
     return Replay(len(claimed), differences, notes)
 
 
-def _apart(claimed: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
+def _split_real_time(claimed: list[dict[str, Any]]) -> tuple[int, list[dict[str, Any]]]:
     """The number of results of engines in real time, and the other results."""
     real = real_time_engines()
     others = [row for row in claimed if row.get("engine") not in real]
     return len(claimed) - len(others), others
 
 
-def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iterator[str]:
+def _compare(claimed: list[dict[str, Any]], replayed: list[dict[str, Any]]) -> Iterator[str]:
     """One line per number that is not the same to the last bit."""
-    new = {(row["cell"], row["replication"]): row for row in again}
+    new = {(row["cell"], row["replication"]): row for row in replayed}
     for row in claimed:
         where = f"cell {row['cell']}, replication {row['replication']}"
         other = new.pop((row["cell"], row["replication"]), None)
@@ -255,7 +255,7 @@ def _compare(claimed: list[dict[str, Any]], again: list[dict[str, Any]]) -> Iter
         for name in sorted({*row, *other} - {"key"}):
             was, now = row.get(name), other.get(name)
             if was != now or type(was) is not type(now):
-                yield f"{where}: {_shown(name)} was {_shown(was)}, is {_shown(now)}"
+                yield f"{where}: {_printable(name)} was {_printable(was)}, is {_printable(now)}"
     for cell, replication in new:
         yield f"cell {cell}, replication {replication}: not in the bundle"
 
@@ -293,7 +293,7 @@ def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
     kinds = [{column: kind for column, kind in table.schema.items() if not _of_run(column)} for table in (was, now)]
     for column in sorted(kinds[0].keys() | kinds[1].keys()):
         if kinds[0].get(column) != kinds[1].get(column):
-            yield f"{name}: the column {shown(column)} is not what the runs gave"
+            yield f"{name}: the column {clean(column)} is not what the runs gave"
             return
     if was.height != now.height:
         yield f"{name}: {was.height} rows, is {now.height}"
@@ -301,16 +301,16 @@ def _compare_tables(path: Path, name: str, folder: Path) -> Iterator[str]:
     for column in kinds[1]:
         for row, (before, after) in enumerate(zip(was[column], now[column], strict=True), start=1):
             if before != after and not _as_close(before, after):
-                yield f"{name}, row {row}: {_shown(column)} was {_shown(before)}, is {_shown(after)}"
+                yield f"{name}, row {row}: {_printable(column)} was {_printable(before)}, is {_printable(after)}"
 
 
 def _timeless(was: pl.DataFrame, now: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Both tables without rows in real time, which the second never had, and without columns that are empty then."""
     real = real_time_engines()
-    kept = [str(name) not in real for name in was["engine"]] if "engine" in was.columns else []
-    if all(kept):
+    retained = [str(name) not in real for name in was["engine"]] if "engine" in was.columns else []
+    if all(retained):
         return was, now
-    was = was.filter(kept)
+    was = was.filter(retained)
     return was.select(_filled(was)), now.select(_filled(now))
 
 
@@ -378,17 +378,17 @@ def _read(path: Path) -> tuple[Manifest, list[dict[str, Any]]]:
     where = str(path)
     for name in sorted(MEMBERS.keys() - OPTIONAL - found.digests.keys()):
         raise DamagedError(where, f"no member `{name}`", ALLOWED)
-    hashes = document(found.kept["hashes.json"], f"{path}: hashes.json", ALLOWED)
+    hashes = document(found.files["hashes.json"], f"{path}: hashes.json", ALLOWED)
     if not isinstance(hashes, dict):
         raise DamagedError(f"{path}: hashes.json", "no table of hashes", ALLOWED)
     for name, digest in sorted(found.digests.items()):
         if name != "hashes.json" and hashes.pop(name, None) != digest:
             raise DamagedError(where, f"a damaged `{name}`", ALLOWED)
     for name in hashes:
-        raise DamagedError(f"{path}: hashes.json", f"the hash of {shown(name)}, which is not there", ALLOWED)
+        raise DamagedError(f"{path}: hashes.json", f"the hash of {clean(name)}, which is not there", ALLOWED)
     inside = f"{path}: manifest.json"
-    manifest = Manifest.of(document(found.kept["manifest.json"], inside, ALLOWED), inside)
-    return manifest, _claimed(found.kept["results.jsonl"], manifest, f"{path}: results.jsonl")
+    manifest = Manifest.of(document(found.files["manifest.json"], inside, ALLOWED), inside)
+    return manifest, _claimed(found.files["results.jsonl"], manifest, f"{path}: results.jsonl")
 
 
 def _claimed(raw: bytes, manifest: Manifest, where: str) -> list[dict[str, Any]]:
@@ -413,10 +413,10 @@ def _size(manifest: Manifest) -> int:
     return others * sum(often.get(engine, 1) for engine in engines)
 
 
-def _shown(value: object) -> str:
+def _printable(value: object) -> str:
     """A name or value of a row, which may be anything, in a line."""
     if isinstance(value, str):
-        return shown(value).strip("`") if value.isprintable() and len(value) <= 60 else shown(value)
+        return clean(value).strip("`") if value.isprintable() and len(value) <= 60 else clean(value)
     return repr(value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from forebay import _core
 from forebay.errors import InputError
 from forebay.results.report import Report
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.scenario import Scenario
 from forebay.storage import build
 from forebay.sweeps.axes import Axis, Cell, cells
@@ -50,8 +50,8 @@ class Job:
 
     def is_of(self, row: Row) -> bool:
         """Whether a row names this job."""
-        told = [row.get(name) for name in ("key", "scenario_sha256", "engine", "replication")]
-        return told == [self.key, self.sha256, self.engine, self.replication]
+        recorded = [row.get(name) for name in ("key", "scenario_sha256", "engine", "replication")]
+        return recorded == [self.key, self.sha256, self.engine, self.replication]
 
 
 def identity(sha256: str, engine: str, seed: int, replication: int) -> str:
@@ -79,12 +79,12 @@ def row_of(job: Job, seed: int, report: Report) -> Row:
     row: dict[str, Any] = {"key": job.key, "cell": job.cell.index, "replication": job.replication}
     row |= {f"axis.{key}": value for key, value in job.cell.settings}
     row |= {"engine": job.engine, "seed": seed, "scenario_sha256": job.sha256}
-    row |= {f"buffer.{unit}": value for unit, value in plain(report.buffer).items()}
+    row |= {f"buffer.{unit}": value for unit, value in to_jsonable(report.buffer).items()}
     row |= {name: estimate.mean for name, estimate in report.metrics.items()}
     for group in report.groups:
         row |= {f"{group.name}.{name}": estimate.mean for name, estimate in group.metrics.items()}
         row |= {f"{group.name}.completion_time_{name}_s": value for name, value in group.completion_time_s.items()}
-    cost = plain(report.cost)
+    cost = to_jsonable(report.cost)
     late = cost.pop("lateness", {})
     row |= {f"cost.{name}": value for name, value in cost.items()}
     row |= {f"cost.lateness_{name}": value for name, value in late.items()}

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from forebay.inputs.validation import MOST_REPLICATIONS, MOST_SEED
-from forebay.results.serialization import plain
+from forebay.results.serialization import to_jsonable
 from forebay.scenario import Scenario
-from forebay.storage.safe_io import DamagedError, content, document, shown
+from forebay.storage.safe_io import DamagedError, clean, content, document
 from forebay.sweeps.axes import MOST_VALUES, Axis
 
 __all__ = ["Manifest"]
@@ -61,17 +61,17 @@ class Manifest:
             raise DamagedError(where, _kind(data), ALLOWED)
         known = {*cls.__slots__}
         if missing := known - {"build"} - {*data}:
-            raise DamagedError(where, f"no {shown(min(missing))}", ALLOWED)
+            raise DamagedError(where, f"no {clean(min(missing))}", ALLOWED)
         if foreign := {*data} - known:
-            raise DamagedError(where, f"the key {shown(min(foreign))}", ALLOWED)
+            raise DamagedError(where, f"the key {clean(min(foreign))}", ALLOWED)
         return cls(
             forebay=_text(data, "forebay", where),
             scenario=_mapping(data, where),
             scenario_sha256=_text(data, "scenario_sha256", where),
             axes=tuple(_axes(data["axes"], where)),
             engine=_text(data, "engine", where),
-            replications=_whole(data, "replications", (1, MOST_REPLICATIONS), where),
-            seed=_whole(data, "seed", (0, MOST_SEED), where),
+            replications=_integer(data, "replications", (1, MOST_REPLICATIONS), where),
+            seed=_integer(data, "seed", (0, MOST_SEED), where),
             build=_text({"build": "", **data}, "build", where),
         )
 
@@ -99,7 +99,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """The text of the file."""
-        return json.dumps(plain(self), indent=2) + "\n"
+        return json.dumps(to_jsonable(self), indent=2) + "\n"
 
 
 def _text(data: Mapping[str, Any], key: str, where: str) -> str:
@@ -116,13 +116,13 @@ def _mapping(data: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return found
 
 
-def _whole(data: Mapping[str, Any], key: str, bounds: tuple[int, int], where: str) -> int:
+def _integer(data: Mapping[str, Any], key: str, bounds: tuple[int, int], where: str) -> int:
     found = data[key]
     allowed = f"a whole number from {bounds[0]} to {bounds[1]}"
     if not isinstance(found, int) or isinstance(found, bool):
         raise DamagedError(where, f"`{key}` as {_kind(found)}", allowed)
     if not bounds[0] <= found <= bounds[1]:
-        raise DamagedError(where, f"`{key}` {shown(found)}", allowed)
+        raise DamagedError(where, f"`{key}` {clean(found)}", allowed)
     return found
 
 

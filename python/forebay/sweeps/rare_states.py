@@ -41,19 +41,19 @@ def summarized(found: OfCells, jobs: Sequence[Job]) -> tuple[Warning, ...]:
     for index, warnings in found.items():
         for warning in warnings:
             by_state.setdefault(warning.subject, []).append((index, warning))
-    told = []
+    stated = []
     for concerned in by_state.values():
         index, rarest = min(concerned, key=lambda each: each[1].values["shown"])
         if len(concerned) == len(cells) and len({str(warning) for _, warning in concerned}) == 1:
-            told.append(rarest)
+            stated.append(rarest)
             continue
         where = f"cell {index} ({cells[index]})"
         if len(concerned) == 1:
             text = f"{rarest} The warning concerns {where} alone."
         else:
             text = f"{rarest} The warning concerns {len(concerned)} of {len(cells)} cells; its figures are of {where}."
-        told.append(rarest.saying(text))
-    return tuple(told)
+        stated.append(rarest.saying(text))
+    return tuple(stated)
 
 
 def warned(row: Row, warnings: Sequence[Warning]) -> Row:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay.storage.files import whole
+from forebay.storage.files import replacing
 from forebay.storage.tables import write_table
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.jobs import Row
@@ -42,7 +42,7 @@ def write_tables(folder: Path, axes: Sequence[Axis], rows: Sequence[Row]) -> Non
         "summary": summary(found, [f"axis.{axis.key}" for axis in axes]),
     }
     for name, table in tables.items():
-        with whole(folder / f"{name}.parquet") as partial:
+        with replacing(folder / f"{name}.parquet") as partial:
             write_table(table, partial)
 
 
@@ -78,5 +78,5 @@ def _moments(column: pl.Series, place: NDArray[np.intp], cells: int) -> pl.DataF
     for size in np.unique(counts[counts > 0]):
         where = np.flatnonzero(counts == size)
         moments[:, where] = mean_intervals(values[begins[where, None] + np.arange(size)])
-    told = [[None if math.isnan(each) else each for each in row] for row in moments.tolist()]
-    return pl.DataFrame({f"{column.name}.mean": told[0], f"{column.name}.half_width": told[1]})
+    rows = [[None if math.isnan(each) else each for each in row] for row in moments.tolist()]
+    return pl.DataFrame({f"{column.name}.mean": rows[0], f"{column.name}.half_width": rows[1]})

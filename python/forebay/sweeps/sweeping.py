@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
-from forebay.engines import check_alone, real_time_engines, run_s
+from forebay.engines import check_exclusive, real_time_engines, run_s
 from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
 from forebay.inputs import validation
@@ -33,8 +33,8 @@ from forebay.results.report import Report
 from forebay.results.warning import Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.storage import build, journal
-from forebay.storage.files import write_whole
-from forebay.storage.locks import alone_in
+from forebay.storage.files import write_atomically
+from forebay.storage.locks import exclusive_in
 from forebay.storage.safe_io import DamagedError
 from forebay.storage.tables import read_table
 from forebay.sweeps.axes import Axis
@@ -191,8 +191,8 @@ def sweep(
     folder = Path(out)
     axes = [axis if isinstance(axis, Axis) else Axis.parse(axis) for axis in over]
     count = scenario.core.replications if replications is None else replications
-    count = validation.whole(count, (1, validation.MOST_REPLICATIONS), "replications")
-    seed = scenario.core.seed if seed is None else validation.whole(seed, (0, validation.MOST_SEED), "seed")
+    count = validation.integer(count, (1, validation.MOST_REPLICATIONS), "replications")
+    seed = scenario.core.seed if seed is None else validation.integer(seed, (0, validation.MOST_SEED), "seed")
     _afford(scenario, axes, count)
     manifest = Manifest(
         _core.__version__,
@@ -206,23 +206,23 @@ def sweep(
     )
     threads_here = threads(jobs)
     try:
-        asked = list(jobs_of(scenario, axes, engine, count, seed))
-        _check_alone({job.engine for job in asked}, jobs, scheduler)
+        requested = list(jobs_of(scenario, axes, engine, count, seed))
+        _check_exclusive({job.engine for job in requested}, jobs, scheduler)
         with connected(scheduler) as cluster:
             if timeless:
                 real = real_time_engines()
-                asked = [job for job in asked if job.engine not in real]
+                requested = [job for job in requested if job.engine not in real]
             for part in (folder, folder / "cells"):
                 part.mkdir(parents=True, exist_ok=True)
-            with alone_in(folder, "a sweep"), Batches(folder / "cells") as batches:
+            with exclusive_in(folder, "a sweep"), Batches(folder / "cells") as batches:
                 _open(folder, manifest)
-                work = Work(asked, seed, batches, progress or (lambda _done, _of: None))
+                work = Work(requested, seed, batches, progress or (lambda _done, _of: None))
                 tell = tell or (lambda _line: None)
                 if not fresh:
                     work.find(tell)
                 work.foretell(tell)
-                rare = warnings_of_cells(asked)
-                warnings = summarized(rare, asked)
+                rare = warnings_of_cells(requested)
+                warnings = summarized(rare, requested)
                 for warning in warnings:
                     tell(warning)
                 if cluster is None:
@@ -241,10 +241,10 @@ def sweep(
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 
 
-def _check_alone(engines: Collection[str], jobs: int | None, scheduler: str | Cluster | None) -> None:
+def _check_exclusive(engines: Collection[str], jobs: int | None, scheduler: str | Cluster | None) -> None:
     """Refuse threads if they would have nothing to do, and a scheduler if an engine must not use it."""
     for name in engines:
-        check_alone(name, jobs=jobs if len(engines) == 1 else None, scheduler=scheduler)
+        check_exclusive(name, jobs=jobs if len(engines) == 1 else None, scheduler=scheduler)
 
 
 def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None:
@@ -277,7 +277,7 @@ def _open(folder: Path, manifest: Manifest) -> None:
             raise InputError(f"{folder}: found a sweep with a file for each cell; allowed: a new folder", "out")
         if found == manifest:
             return
-    write_whole(path, manifest.to_json())
+    write_atomically(path, manifest.to_json())
 
 
 @dataclass(slots=True)
@@ -382,7 +382,7 @@ def _write_failed(folder: Path, failed: Mapping[str, str]) -> None:
     """Write which jobs were refused, and why; no file if none was."""
     path = folder / "failed.jsonl"
     if failed:
-        write_whole(path, "".join(json.dumps({"job": job, "why": why}) + "\n" for job, why in failed.items()))
+        write_atomically(path, "".join(json.dumps({"job": job, "why": why}) + "\n" for job, why in failed.items()))
     else:
         path.unlink(missing_ok=True)
 

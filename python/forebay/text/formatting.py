@@ -68,13 +68,13 @@ def duration(seconds: float) -> str:
 
 def clock_time(seconds: float) -> str:
     """Format a long time: "35 s", "2 min 5 s", "1 h 3 min"; from two weeks on in days, from two years on in years."""
-    whole = round(seconds)
+    rounded = round(seconds)
     for unit, length, least in (("years", 365.25 * 86400, 2), ("days", 86400, 14)):
         if seconds >= least * length:
             return f"{exactly(_significant(seconds / length))} {unit}"
-    if whole < 60:
-        return exactly(duration(seconds)) if 0 < seconds < 10 else f"{whole} s"
-    unit, part, smaller = ("min", "s", whole) if whole < 3600 else ("h", "min", round(whole / 60))
+    if rounded < 60:
+        return exactly(duration(seconds)) if 0 < seconds < 10 else f"{rounded} s"
+    unit, part, smaller = ("min", "s", rounded) if rounded < 3600 else ("h", "min", round(rounded / 60))
     count, rest = divmod(smaller, 60)
     return f"{count} {unit} {rest} {part}" if rest else f"{count} {unit}"
 

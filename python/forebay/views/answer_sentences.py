@@ -20,9 +20,9 @@ from forebay.text.formatting import counted
 from forebay.views.goal_table import goal_rows, measured_at, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
-    bare,
     best,
     both,
+    buffer_owner,
     chosen,
     count,
     difference,
@@ -31,10 +31,10 @@ from forebay.views.wording import (
     interval_words,
     minimum,
     nothing_meets,
+    number_text,
     sides,
     sign,
     threshold,
-    whose,
 )
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "answer_metrics",
-    "asked",
     "brief",
     "configured",
     "decisive",
-    "draws_held",
+    "draws_met",
+    "goal_text",
     "is_quick",
     "level",
     "margin",
@@ -112,7 +112,7 @@ def recommended(answer: Recommendation) -> str:
     A limit of the same number of packets would be another limit.
     """
     assert answer.buffer is not None, "without a buffer nothing is recommended"
-    of = whose(answer)
+    of = buffer_owner(answer)
     place = f" for the buffer{of}" if of else ""
     name = (
         f"{answer.variable.key} = "
@@ -145,14 +145,14 @@ def level(answer: Recommendation) -> str:
 
 def percent(share: float) -> str:
     """A share below 1 in percent, rounded down: whole percent below 99 %, at most one decimal above."""
-    whole = math.floor(100 * share + 1e-9)
-    return f"{whole} %" if whole < 99 else f"{min(99.9, math.floor(1000 * share + 1e-9) / 10):g} %"
+    rounded = math.floor(100 * share + 1e-9)
+    return f"{rounded} %" if rounded < 99 else f"{min(99.9, math.floor(1000 * share + 1e-9) / 10):g} %"
 
 
 def _sureness(answer: Recommendation) -> str:
     """The confidence that the answer meets all goals, and the number of runs on which it rests."""
     assert answer.buffer is not None, "without a buffer nothing is sure"
-    who, verb = _who(answer), "meets" if _single(answer.buffer) else "meet"
+    who, verb = _subject(answer), "meets" if _single(answer.buffer) else "meet"
     share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the replications"
     what = f"{'the goal' if len(answer.goals) == 1 else 'all goals'}{share}"
     if answer.confidence is None or answer.confidence < 0.01:
@@ -179,7 +179,7 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _who(answer: Recommendation) -> str:
+def _subject(answer: Recommendation) -> str:
     buffer = answer.buffer
     return "This value" if buffer is None or isinstance(buffer, Value) else count(buffer)
 
@@ -215,14 +215,14 @@ def metrics_there(answer: Recommendation) -> str:
     metrics = answer_metrics(answer)
     # If a range is varied, the scenario's own value differs from the answer.
     buffers = not isinstance(answer.variable, RangeVariable)
-    told: list[str] = []
+    messages: list[str] = []
     for name in ALWAYS:
         found = metrics.get(name)
         if found is not None:
             above = excess(answer.scenario, metrics) if name == GOODPUT and buffers else ""
-            verb = "" if told else "is "
-            told.append(f"{formatting.metric_title(name)} {verb}{formatting.value(name, found.mean)}{above}")
-    return f"At {count(answer.buffer)}, {both(told)}." if told else ""
+            verb = "" if messages else "is "
+            messages.append(f"{formatting.metric_title(name)} {verb}{formatting.value(name, found.mean)}{above}")
+    return f"At {count(answer.buffer)}, {both(messages)}." if messages else ""
 
 
 def decisive(answer: Recommendation) -> Iterator[str]:
@@ -238,13 +238,13 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         noun, needed = _noun(answer), "smallest" if largest else "largest"
         if goal is not None:
             compared = "" if len(answer.goals) == 1 else f": of all goals it needs the {needed} {noun}"
-            yield f"The goal {asked(goal)} decides{compared}."
+            yield f"The goal {goal_text(goal)} decides{compared}."
     if upper is not None and upper.missed_at is not None and not answer.gaps:
         last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
         if upper.buffer.number == answer.buffer.number and upper.about is None:
             yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal."
         else:
-            yield f"All goals are met from {bare(answer.buffer)} {'down ' if largest else ''}to {last}."
+            yield f"All goals are met from {number_text(answer.buffer)} {'down ' if largest else ''}to {last}."
     elif upper is not None and not answer.gaps:
         beyond = [point.buffer for point in answer.points if (point.buffer.number > upper.buffer.number) != largest]
         beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
@@ -281,7 +281,7 @@ def configured(answer: Recommendation) -> str:
     runs = f" ({_observations(answer, own.runs)})" if own.runs else ""
     if own.verdict == "met":
         return f"{_capital(who)} meet{verb} {'the goal' if len(answer.goals) == 1 else 'all goals'}{runs}."
-    named = [asked(goal) for key, goal in answer.goals.items() if own.goals.get(key) == own.verdict]
+    named = [goal_text(goal) for key, goal in answer.goals.items() if own.goals.get(key) == own.verdict]
     what = both(named) if named else "all goals"
     if own.verdict == "missed":
         return f"{_capital(who)} miss{'es' if verb else ''} {what}{runs}."
@@ -297,7 +297,7 @@ def _own_words(buffer: Quantity) -> str:
     return f"the configured {count(buffer)}"
 
 
-def draws_held(answer: Recommendation) -> str:
+def draws_met(answer: Recommendation) -> str:
     """The number of fresh draws in which all goals held; empty unless a share of the draws was requested."""
     part = answer.fraction
     if part is None:
@@ -311,7 +311,7 @@ def margin(goal: JudgedGoal) -> str:
     return f"{'' if goal.slack >= 0 else '-'}{difference(goal.goal.name, goal.slack)}"
 
 
-def asked(goal: JudgedGoal | Miss) -> str:
+def goal_text(goal: JudgedGoal | Miss) -> str:
     """A goal in words, as requested."""
     name = goal.goal.name
     return f"{formatting.metric_title(name)} {sign(goal.goal.sense)} {threshold(name, goal.goal.threshold)}"
@@ -350,7 +350,7 @@ def _open(answer: Recommendation) -> Iterator[str]:
         if low.number == high.number:
             yield f"Undecided: {count(high)} may meet every goal."
         else:
-            yield f"Undecided: a {noun} between {bare(low)} and {count(high)} may meet every goal."
+            yield f"Undecided: a {noun} between {number_text(low)} and {count(high)} may meet every goal."
         yield "The runs do not decide it."
     reason = reason_of(answer)
     if reason is not None:
@@ -380,16 +380,16 @@ def nearest(answer: Recommendation) -> str:
     if place is None:
         return ""
     off = {miss.goal.key: miss.off for miss in answer.conflict.nearest}
-    told = [(row, at) for row, at in zip(rows, place.goals, strict=True) if at is not None]
+    compared = [(row, at) for row, at in zip(rows, place.goals, strict=True) if at is not None]
     sentences = [f"The measured {_noun(answer)} that is closest to all goals is {brief(place.buffer)}."]
     missed = [
         f"{goal_words(row.key)} by {difference(row.goal.name, off[row.goal.key])}"
-        for row, at in told
+        for row, at in compared
         if at.verdict == "missed"
     ]
     if missed:
         sentences.append(f"It misses {both(missed)}.")
-    open_ = [goal_words(row.key) for row, at in told if at.verdict == "undecided"]
+    open_ = [goal_words(row.key) for row, at in compared if at.verdict == "undecided"]
     if open_:
         sentences.append(f"The runs do not decide {both(open_)} at this {_noun(answer)}.")
     return " ".join(sentences)

@@ -30,10 +30,10 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from forebay.sanitize import legible, legible_lines
+from forebay.sanitize import sanitize, sanitize_lines
 from forebay.views.headline import Headline
 from forebay.views.scales import Axis as Scale
-from forebay.views.scales import plain
+from forebay.views.scales import tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,13 +45,13 @@ __all__ = [
     "add_foot",
     "columns_of",
     "cut",
+    "format_axes",
     "head",
     "head_height",
     "legend",
     "legend_height",
     "picture",
     "place",
-    "plain_axes",
     "round_ticks",
     "style",
     "width_of",
@@ -110,7 +110,7 @@ class Picture(Figure):
     def draw(self, renderer: RendererBase) -> None:
         """Draw everything. Writing and measuring the figure both call this method."""
         for text in self.findobj(Text):
-            text.set_text(legible_lines(text.get_text()))
+            text.set_text(sanitize_lines(text.get_text()))
         with _boxes():
             super().draw(renderer)
 
@@ -231,7 +231,7 @@ def width_of(text: str, points: float, *, bold: bool = False) -> float:
     """Largest width of a text, in inches."""
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=points)
     with _boxes():
-        width, _, _ = text_to_path.get_text_width_height_descent(legible(text), font, ismath=False)
+        width, _, _ = text_to_path.get_text_width_height_descent(sanitize(text), font, ismath=False)
     return HINTED * float(width) / 72
 
 
@@ -306,7 +306,7 @@ def legend_height(entries: int, columns: int, size: float = SMALL) -> float:
 # Ticks -----------------------------------------------------------------------------------------------------------
 
 
-def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = None) -> None:
+def format_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = None) -> None:
     """Write plain numbers on all axes after their limits are set: no powers of ten, no offsets, no overlaps.
 
     Axes whose ticks have names keep them.
@@ -319,10 +319,10 @@ def plain_axes(axes: Sequence[Axes], second: Callable[[float], str] | None = Non
         Text below a number of the horizontal axis.
     """
     for axis in axes:
-        _plain(axis.yaxis, _size(axis, "height"), None)
+        _format_axis(axis.yaxis, _size(axis, "height"), None)
     made: Any = axes[0].figure
     made.align_ylabels()
-    _plain(axes[-1].xaxis, _size(axes[-1], "width"), second)
+    _format_axis(axes[-1].xaxis, _size(axes[-1], "width"), second)
 
 
 def _size(axis: Axes, what: str) -> float:
@@ -340,9 +340,9 @@ class _PlainLocator(FixedLocator):
     """Round numbers that were chosen here, not by who drew the axis."""
 
 
-def _plain(axis: Any, inches: float, second: Callable[[float], str] | None) -> None:
+def _format_axis(axis: Any, inches: float, second: Callable[[float], str] | None) -> None:
     def words(number: float) -> tuple[str, ...]:
-        return (plain(number),) if second is None else (plain(number), second(number))
+        return (tick_text(number),) if second is None else (tick_text(number), second(number))
 
     locator = axis.get_major_locator()
     if isinstance(locator, FixedLocator | StrCategoryLocator) and not isinstance(locator, _PlainLocator):
@@ -385,7 +385,7 @@ def round_ticks(
     for most in (10, 8, 6, 5, 4, 3, 2):
         ticks = scale.ticks(most)
         room = [line if name == "y" else _width(words(tick), size) + 0.12 for tick in ticks]
-        if len(ticks) <= most and sum(room) <= inches and _apart(scale, ticks, words, inches, name, size):
+        if len(ticks) <= most and sum(room) <= inches and _are_separate(scale, ticks, words, inches, name, size):
             break
     return ticks
 
@@ -394,7 +394,7 @@ def _width(lines: Sequence[str], size: float) -> float:
     return max(width_of(line, size) for line in lines)
 
 
-def _apart(
+def _are_separate(
     scale: Scale, ticks: Sequence[float], words: Callable[[float], Sequence[str]], inches: float, name: str, size: float
 ) -> bool:
     """Whether no number touches the next one."""

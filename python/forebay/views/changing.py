@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
 
-__all__ = ["DRAIN", "in_time", "what_changes"]
+__all__ = ["DRAIN", "in_time", "rate_changes"]
 
 DRAIN = "drain_time_max_s"
 
 
-def what_changes(answer: Recommendation) -> Iterator[str]:
+def rate_changes(answer: Recommendation) -> Iterator[str]:
     """The recommended buffer at each rate of the link, and the drain time of its queue after the rate falls."""
     buffer = answer.buffer
     if buffer is None:

@@ -37,7 +37,7 @@ __all__ = [
     "intervals",
     "level",
     "mark",
-    "shown_series",
+    "series_names",
 ]
 
 #: Okabe and Ito's colors, which are distinct with any color vision.
@@ -283,7 +283,7 @@ class Medium:
 PICTURE = Medium("picture", 619.0)
 
 
-def shown_series(panels: Iterable[Panel]) -> set[str]:
+def series_names(panels: Iterable[Panel]) -> set[str]:
     """The names of the series in panels that are not empty."""
     series = [each for panel in panels for each in panel.series]
     return {each.series for each in series if isinstance(each, Words) or each.points}

@@ -25,7 +25,7 @@ from forebay.views import canvas
 from forebay.views.chart import COLORS, PICTURE, Band, Chart, Curve, Field, Key, Look, Medium, Names, Panel, Row, Words
 from forebay.views.scales import Axis
 
-__all__ = ["draw", "left_of"]
+__all__ = ["draw", "left_width"]
 
 #: Points between a text and what it belongs to, between two panels, and at least at the right of all panels.
 GAP, BETWEEN, RIGHT = 5.0, 14.0, 12.0
@@ -64,7 +64,7 @@ def draw(chart: Chart, medium: Medium = PICTURE) -> canvas.Picture:
     return made
 
 
-def left_of(chart: Chart, medium: Medium) -> float:
+def left_width(chart: Chart, medium: Medium) -> float:
     """Room that a chart needs at the left of its panels, in points."""
     return _Sheet.of(chart, medium).left
 
@@ -78,7 +78,7 @@ class _Place:
 
     panel: Panel
     across: Axis
-    shown: bool
+    has_axis: bool
     flag: tuple[float, float]
     note: float
     top: float
@@ -98,7 +98,7 @@ class _Sheet:
     numbers: float
 
     @property
-    def room(self) -> float:
+    def panel_width(self) -> float:
         """Width of the panels."""
         return self.right - self.left
 
@@ -107,7 +107,7 @@ class _Sheet:
         panels = [(panel, _height(panel, medium)) for panel in chart.panels]
         ticks = [_ticks_up(panel, height) for panel, height in panels]
         numbers = [_numbers(panel, marks, medium) for (panel, _), marks in zip(panels, ticks, strict=True)]
-        needs = [_left(*panel, wide, medium) for panel, wide in zip(panels, numbers, strict=True)]
+        needs = [_left_width(*panel, wide, medium) for panel, wide in zip(panels, numbers, strict=True)]
         left = max(medium.left, *needs)
         right = medium.width - max(_right(each.across or chart.across, left, medium) for each in chart.panels)
         # Half of a number at the upper end of an axis lies above the first panel.
@@ -164,7 +164,7 @@ def _name(panel: Panel, row: Row, medium: Medium) -> tuple[str, float]:
     return canvas.cut(row.name, room / 72, size, bold=row.bold), size
 
 
-def _left(panel: Panel, height: float, numbers: float, medium: Medium) -> float:
+def _left_width(panel: Panel, height: float, numbers: float, medium: Medium) -> float:
     """Room for the title and the numbers of a vertical axis, or for the names of rows."""
     if isinstance(panel.up, Axis):
         return 3.5 * GAP + numbers + LINE * medium.text * len(_title(panel.up, height, medium))
@@ -197,15 +197,15 @@ class _Drawn:
     def __init__(self, made: canvas.Picture, sheet: _Sheet, place: _Place) -> None:
         self.sheet, self.place, self.medium = sheet, place, sheet.medium
         bottom, width = sheet.height - place.top - place.height, sheet.medium.width
-        box = sheet.left / width, bottom / sheet.height, sheet.room / width, place.height / sheet.height
+        box = sheet.left / width, bottom / sheet.height, sheet.panel_width / width, place.height / sheet.height
         self.axes = made.add_axes(box)
         edge, rows = COLORS["edge"], not isinstance(place.panel.up, Axis)
         self.axes.set_axisbelow(True)
         self.axes.grid(color=COLORS["grid"], linewidth=0.8)
         self.axes.spines[:].set_color(edge)
         self.axes.spines["left"].set_visible(not rows)
-        self.axes.spines["bottom"].set_visible(place.shown or not rows)
-        length = {"x": 3 * place.shown, "y": 3}
+        self.axes.spines["bottom"].set_visible(place.has_axis or not rows)
+        length = {"x": 3 * place.has_axis, "y": 3}
         for name, axis in (("x", self.axes.xaxis), ("y", self.axes.yaxis)):
             axis.set_tick_params(labelsize=self.medium.text, labelcolor=COLORS["ink"], color=edge, length=length[name])
             axis.set_gid("axis")
@@ -221,11 +221,11 @@ class _Drawn:
 
     def _across(self) -> None:
         """The horizontal axis: its title is as near to the middle of the panel as it fits into the figure."""
-        across, room, text = self.place.across, self.sheet.room, self.medium.text
+        across, room, text = self.place.across, self.sheet.panel_width, self.medium.text
         self._scale("x", across)
         ticks = canvas.round_ticks(across, across.words, room / 72, "x", text)
-        self.axes.set_xticks(ticks, [across.words(tick)[0] if self.place.shown else "" for tick in ticks])
-        if not self.place.shown:
+        self.axes.set_xticks(ticks, [across.words(tick)[0] if self.place.has_axis else "" for tick in ticks])
+        if not self.place.has_axis:
             return
         down = -GAP - LINE * text
         if across.per_unit:
@@ -264,7 +264,7 @@ class _Drawn:
             self._write(panel.flag.text, middle, ("center", "bottom"), panel.flag.color, size, **flag)
         if panel.note:
             note = canvas.cut(panel.note, (self.sheet.right - 2 * GAP) / 72, size)
-            place = self.sheet.room, height + self.place.note - LINE * size + 1
+            place = self.sheet.panel_width, height + self.place.note - LINE * size + 1
             self._write(note, place, ("right", "bottom"), "bad", size, gid="goal-note")
 
     def _write(
@@ -326,7 +326,7 @@ class _Drawn:
             self.axes.fill(*around, color=color, alpha=band.opacity, linewidth=0, zorder=order)
 
     def _words(self, words: Words) -> None:
-        size, room = self.medium.small, self.sheet.room
+        size, room = self.medium.small, self.sheet.panel_width
         low, high = (self.place.across(self._at(end, words.up)[0]) * room for end in (words.low, words.high))
         up = self.place.panel.up
         share = up(words.up) if isinstance(up, Axis) else 1 - (words.up + 0.5) / len(up)

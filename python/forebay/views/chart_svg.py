@@ -21,7 +21,7 @@ from matplotlib.colors import to_hex
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, Bbox
 
-from forebay.sanitize import legible_lines
+from forebay.sanitize import sanitize_lines
 from forebay.views.chart import COLORS, Chart, Medium, Tip
 from forebay.views.chart_figure import draw
 
@@ -51,7 +51,7 @@ def svg(chart: Chart, medium: Medium) -> ET.Element:
     root.set("class", medium.name)
     root.set("role", "img")
     root.set("tabindex", "0")
-    root.set("aria-label", legible_lines(chart.label))
+    root.set("aria-label", sanitize_lines(chart.label))
     root.set("xmlns", "http://www.w3.org/2000/svg")
     return root
 
@@ -131,9 +131,9 @@ class _Renderer(RendererBase):
                 tip = tips[number]
                 element.set("class", "pt")
                 element.set("data-buffer", tip.key)
-                element.set("data-tip", legible_lines(tip.text))
+                element.set("data-tip", sanitize_lines(tip.text))
                 # For readers without scripts.
-                ET.SubElement(element, "title").text = legible_lines(tip.text)
+                ET.SubElement(element, "title").text = sanitize_lines(tip.text)
 
     def draw_text(
         self,
@@ -160,7 +160,7 @@ class _Renderer(RendererBase):
         element.set("text-anchor", anchor)
         if angle:
             element.set("transform", f"rotate({_px(-angle)} {_px(x)} {_px(y)})")
-        element.text = legible_lines(s)
+        element.text = sanitize_lines(s)
 
     def _drawn(self, path: Path) -> str:
         parts = []

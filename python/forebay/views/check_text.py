@@ -133,8 +133,8 @@ def _sizes(found: CheckedBuffer) -> str:
     """A buffer in packets, bytes and time, with its requested key."""
     size = found.buffer
     key = _key(found)
-    told = f"{count(size)}, {formatting.size(size.bytes)}, {formatting.duration(size.seconds)}"
-    return f"{key}: {told}" if key else told
+    text = f"{count(size)}, {formatting.size(size.bytes)}, {formatting.duration(size.seconds)}"
+    return f"{key}: {text}" if key else text
 
 
 def size_words(found: CheckedBuffer) -> str:
@@ -179,8 +179,8 @@ def _stacked(found: CheckedBuffer) -> Table:
     table.add_column("goal", overflow="fold")
     for goal in found.goals.values():
         table.add_row(escape(goal_words(goal)), style=STYLES[goal.verdict])
-        told = f"  {_measured(goal, intervals=True)}, {_margin(goal)}: {_verdict(goal)}"
-        table.add_row(told, style=STYLES[goal.verdict])
+        text = f"  {_measured(goal, intervals=True)}, {_margin(goal)}: {_verdict(goal)}"
+        table.add_row(text, style=STYLES[goal.verdict])
     return table
 
 
@@ -205,12 +205,12 @@ def _verdict(goal: CheckedGoal) -> str:
 
 def _metrics(found: CheckedBuffer, where: str) -> Paragraph:
     """The usual metrics at a buffer in one line."""
-    told = [
+    texts = [
         f"{formatting.metric_title(name)} {formatting.value(name, found.metrics[name].mean)}"
         for name in TOLD
         if name in found.metrics
     ]
-    return Paragraph(f"{where}: {', '.join(told)}")
+    return Paragraph(f"{where}: {', '.join(texts)}")
 
 
 # Several buffers -------------------------------------------------------------------------------------------------
@@ -279,16 +279,16 @@ def _confidence(report: CheckReport) -> str:
     if report.strata > 1:
         where = f"of {counted(report.strata, 'run')} each {where}"
     methods = {goal.evidence.method for each in report.buffers for goal in each.goals.values()}
-    told = [f"{each_runs} {where}."]
+    texts = [f"{each_runs} {where}."]
     if is_unmeasured(report.warnings):
-        told.append("There is no confidence, because the scenario has assumed values.")
+        texts.append("There is no confidence, because the scenario has assumed values.")
     elif "bootstrap" in methods and report.confidence is not None:
-        told.append(f"Each verdict by itself has {100 * report.confidence:g} % confidence.")
+        texts.append(f"Each verdict by itself has {100 * report.confidence:g} % confidence.")
     if any(each.twin is not None and each.twin.flipped for each in report.buffers):
-        told.append("A verdict has no confidence if simultaneous events decide it.")
+        texts.append("A verdict has no confidence if simultaneous events decide it.")
     if "bound" in methods:
-        told.append(f"{BOUND} The goal is met with any traffic, because the full buffer drains in less time.")
-    return " ".join(told)
+        texts.append(f"{BOUND} The goal is met with any traffic, because the full buffer drains in less time.")
+    return " ".join(texts)
 
 
 def _cost(cost: SearchCost) -> str:

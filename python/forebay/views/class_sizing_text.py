@@ -15,7 +15,7 @@ from forebay.results.warning import Kind
 from forebay.search.unmeasured import is_unmeasured
 from forebay.text import formatting
 from forebay.text.formatting import counted
-from forebay.views.answer_sentences import asked, margin, percent
+from forebay.views.answer_sentences import goal_text, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
@@ -137,7 +137,7 @@ def _goals(answer: ClassSizing) -> Grid:
     """Each goal with its metric and its margin, with all buffers together."""
     goals = list(answer.goals.values())
     return Grid(
-        [Column("goal", [asked(each) for each in goals], number=False)],
+        [Column("goal", [goal_text(each) for each in goals], number=False)],
         [
             Column("measured", [formatting.estimate(each.goal.name, each.measured) for each in goals]),
             Column("margin", [margin(each) for each in goals]),
@@ -148,12 +148,12 @@ def _goals(answer: ClassSizing) -> Grid:
 
 def link_line(answer: ClassSizing) -> str:
     """Utilization, loss, p99 delay and goodput of the link."""
-    told = [
+    texts = [
         f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
         for name in TOLD
         if name in answer.metrics
     ]
-    return f"On the link: {', '.join(told)}."
+    return f"On the link: {', '.join(texts)}."
 
 
 def _warnings(found: list[Warning]) -> Iterator[RenderableType]:

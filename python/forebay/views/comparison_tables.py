@@ -179,8 +179,8 @@ def _disagreements(found: Comparison) -> list[Paragraph]:
             lines.append(Paragraph(f"  {gaps[0].why}", "yellow"))
         elif not answer.doubtful:
             held = len(answer.assumptions)
-            said = "; ".join(answer.notes or ()) or "the rest is the simplification of the model"
-            lines.append(Paragraph(f"  All {held} checked assumptions hold. Note on the model: {said}.", "yellow"))
+            text = "; ".join(answer.notes or ()) or "the rest is the simplification of the model"
+            lines.append(Paragraph(f"  All {held} checked assumptions hold. Note on the model: {text}.", "yellow"))
     return lines
 
 

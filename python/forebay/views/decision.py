@@ -98,23 +98,23 @@ def _goal_state(point: CurvePoint, goal: Goal, *, few: bool) -> State:
     return "met" if margin >= half else "missed" if margin < -half else "undecided"
 
 
-def _share_state(point: CurvePoint, goals: list[Goal], wanted: float) -> State:
+def _share_state(point: CurvePoint, goals: list[Goal], required: float) -> State:
     """Whether all goals hold at once in the requested share of the draws."""
     columns = [(goal, point.values(key)) for goal in goals if (key := point.key(goal.name)) is not None]
     if len(columns) < len(goals) or not all(values for _, values in columns):
         return "undecided"
     draws = zip(*([goal.margin(value) >= 0 for value in values] for goal, values in columns), strict=True)
     held = [all(draw) for draw in draws]
-    return "met" if sum(held) >= wanted * len(held) else "missed"
+    return "met" if sum(held) >= required * len(held) else "missed"
 
 
 def _goal_line(point: CurvePoint, goal: Goal) -> str:
     """One goal at one buffer in words."""
     key = point.key(goal.name)
     estimate = None if key is None else point.estimate(key)
-    wanted = f"{wording.sign(goal.sense)} {wording.threshold(goal.name, goal.threshold)}"
+    required = f"{wording.sign(goal.sense)} {wording.threshold(goal.name, goal.threshold)}"
     found = "not measured" if key is None or estimate is None else formatting.estimate(key, estimate)
-    return f"{wording.metric_title(goal.name)} {found} (goal {wanted})"
+    return f"{wording.metric_title(goal.name)} {found} (goal {required})"
 
 
 def likely(answer: Recommendation) -> Span | None:

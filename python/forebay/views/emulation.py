@@ -63,7 +63,7 @@ def beginning(placed: StandIn, side: Side, variables: Mapping[str, str], *, serv
     lines = [
         link_text(placed.scenario),
         f"{' → '.join(hops)}; round-trip time {trip} without queueing",
-        *_others(placed),
+        *_scenario_groups(placed),
     ]
     return Group(*map(Paragraph, lines))
 
@@ -76,21 +76,21 @@ def _links_of(placed: StandIn, names: tuple[str, ...]) -> tuple[str, ...]:
 def _trip(rtt: object) -> str:
     """The round-trip times, also those of a distribution; a long list is cut."""
     if isinstance(rtt, list):
-        told = list(dict.fromkeys(rtt))
-        return ", ".join(told[:3]) + (", ..." if len(told) > 3 else "")
+        delays = list(dict.fromkeys(rtt))
+        return ", ".join(delays[:3]) + (", ..." if len(delays) > 3 else "")
     return law(rtt)
 
 
-def _others(placed: StandIn) -> list[str]:
+def _scenario_groups(placed: StandIn) -> list[str]:
     """The groups of the scenario that run beside the programs, and those that do not run."""
     silent = [*([] if placed.group in placed.beside else [placed.group]), *placed.idle]
-    told = [f"flows of the scenario that also run: {_names(placed.beside)}"] if placed.beside else []
-    told += (
+    sentences = [f"flows of the scenario that also run: {_names(placed.beside)}"] if placed.beside else []
+    sentences += (
         [f"flows that do not run: {_names(tuple(silent))} (--with GROUP starts them)"]
         if placed.beside and silent
         else []
     )
-    return ["; ".join(told) or "no flows of the scenario run (--with GROUP starts them)"]
+    return ["; ".join(sentences) or "no flows of the scenario run (--with GROUP starts them)"]
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -96,12 +96,12 @@ class Grid:
             taken += column.width + _GAP
         yield block
 
-    def table(self, block: Sequence[Column], *, whole: bool) -> Table:
-        """One block as a table; its words wrap if it is not `whole`."""
+    def table(self, block: Sequence[Column], *, is_integer: bool) -> Table:
+        """One block as a table; its words wrap if it is not `is_integer`."""
         found = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         shown = [*self.keys, *block]
         for column in shown:
-            wraps = not whole and not column.number
+            wraps = not is_integer and not column.number
             found.add_column(
                 escape(column.heading),
                 justify="right" if column.number else "left",
@@ -138,4 +138,4 @@ class Wrapped:
                 yield Text()
             assert grid is not None
             total = sum(column.width + _GAP for column in (*grid.keys, *block)) - _GAP
-            yield grid.table(block, whole=total <= width)
+            yield grid.table(block, is_integer=total <= width)

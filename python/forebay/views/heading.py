@@ -54,14 +54,14 @@ class Paragraph:
         """Give the lines."""
         style = console.get_style(self.style, default=Style.null())
         indent = " " * (len(self.text) - len(self.text.lstrip()))
-        told = textwrap.wrap(
+        lines = textwrap.wrap(
             _bound(self.text.lstrip()),
             options.max_width,
             initial_indent=indent,
             subsequent_indent=f"{indent}  ",
             break_on_hyphens=False,
         )
-        for line in told:
+        for line in lines:
             yield Segment(line.replace(_BOUND, " "), style)
             yield Segment.line()
 

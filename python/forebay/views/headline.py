@@ -71,7 +71,7 @@ def headline(resolved: Mapping[str, Any] | None, *, otherwise: str, buffer: Buff
     target = next(link for link in links if link["target"])
     several = f" (“{target['name']}”, one of {len(links)} links)" if len(links) > 1 else ""
     parts = [
-        f"{_rate(target['rate'])}{_kept(target)}{_changes(target)}{several}",
+        f"{_rate(target['rate'])}{_medium_and_buckets(target)}{_changes(target)}{several}",
         _buffer(str(target["buffer"]), buffer),
         queue(target["queue"]).removeprefix("a "),
         _traffic(resolved["flows"]),
@@ -91,8 +91,8 @@ def _rate(rate: Any) -> str:
         return law(rate)
     if "opportunities" in rate:
         return "a trace of opportunities"
-    told = [_core.parse_quantity(rate, "rate") for rate in _rates(rate)]
-    low, high = (formatting.exactly(formatting.bandwidth(bound)) for bound in (min(told), max(told)))
+    rates = [_core.parse_quantity(rate, "rate") for rate in _rates(rate)]
+    low, high = (formatting.exactly(formatting.bandwidth(bound)) for bound in (min(rates), max(rates)))
     return f"{low} to {high}, {'at random' if 'markov' in rate else 'in steps'}"
 
 
@@ -100,20 +100,20 @@ def _rates(rate: Mapping[str, Any]) -> list[str]:
     return [state["rate"] for state in rate["markov"]] if "markov" in rate else [rate for _, rate in rate["steps"]]
 
 
-def _kept(link: Mapping[str, Any]) -> str:
+def _medium_and_buckets(link: Mapping[str, Any]) -> str:
     """The medium and the token buckets of a link, which take or limit its rate."""
-    told = [_MEDIA[link["medium"]["kind"]]] if "medium" in link else []
-    told += [f" {how} to {law(link[key]['rate'])}" for key, how in _BUCKETS.items() if key in link]
-    return "".join(told)
+    parts = [_MEDIA[link["medium"]["kind"]]] if "medium" in link else []
+    parts += [f" {how} to {law(link[key]['rate'])}" for key, how in _BUCKETS.items() if key in link]
+    return "".join(parts)
 
 
 def _changes(link: Mapping[str, Any]) -> str:
     """Outages and changing delays of a link, if there are any."""
-    told = ["outages"] if "outages" in link else []
+    parts = ["outages"] if "outages" in link else []
     if not isinstance(link["delay"], str):
         delays = [_core.parse_quantity(delay, "time") for _, delay in link["delay"]["steps"]]
-        told.append(f"delays of {formatting.duration(min(delays))} to {formatting.duration(max(delays))}")
-    return f" with {' and '.join(told)}" if told else ""
+        parts.append(f"delays of {formatting.duration(min(delays))} to {formatting.duration(max(delays))}")
+    return f" with {' and '.join(parts)}" if parts else ""
 
 
 def _buffer(written: str, buffer: BufferSize | None) -> str:
@@ -125,9 +125,9 @@ def _buffer(written: str, buffer: BufferSize | None) -> str:
 
 
 def _traffic(groups: list[Mapping[str, Any]]) -> str:
-    told = [_group(group) for group in groups[:NAMED]]
+    parts = [_group(group) for group in groups[:NAMED]]
     more = len(groups) - NAMED
-    return ", ".join([*told, counted(more, "more group")] if more > 0 else told)
+    return ", ".join([*parts, counted(more, "more group")] if more > 0 else parts)
 
 
 def _group(group: Mapping[str, Any]) -> str:

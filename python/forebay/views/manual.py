@@ -63,10 +63,10 @@ def roff(page: Page) -> str:
 
 def _list(title: str, entries: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Terms with their meanings under a title, if there are some."""
-    told = [line for term, meaning in entries for line in (".TP", f".B {escaped(term)}", escaped(meaning))]
-    if told:
+    lines = [line for term, meaning in entries for line in (".TP", f".B {escaped(term)}", escaped(meaning))]
+    if lines:
         yield f".SH {title}"
-    yield from told
+    yield from lines
 
 
 def _examples(examples: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -57,9 +57,9 @@ def map_chart(found: FeasibleMap) -> Chart:
         Key("range of the boundary", area="other", opacity=0.3),
     ]
     heading = headline(found.scenario.resolved, otherwise="Combinations that meet all goals")
-    told = f"goals: {both([goal_phrase(goal) for goal in found.goals])}"
-    panel = Panel(up, (_field(found), *curves), HEIGHT, note=told)
-    return Chart(across, (panel,), f"{heading.title}: {told}", heading, legend, columns=4)
+    words = f"goals: {both([goal_phrase(goal) for goal in found.goals])}"
+    panel = Panel(up, (_field(found), *curves), HEIGHT, note=words)
+    return Chart(across, (panel,), f"{heading.title}: {words}", heading, legend, columns=4)
 
 
 def _place(point: MapPoint) -> tuple[float, float]:

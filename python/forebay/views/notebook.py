@@ -81,9 +81,9 @@ def _note(answer: object) -> Note:
 @_note.register(Scenario)
 def _(scenario: Scenario) -> Note:
     rows: list[tuple[str, ...]] = [(wording.goal_phrase(goal),) for goal in scenario.goals]
-    told = "To open it in the laboratory, call lab() in a cell, or save its toml and run `forebay lab FILE`."
+    text = "To open it in the laboratory, call lab() in a cell, or save its toml and run `forebay lab FILE`."
     heading = headline(scenario.resolved, otherwise="Scenario", buffer=scenario.buffer)
-    return Note(heading, (told,), (_table(("goals",), rows, limited=False),))
+    return Note(heading, (text,), (_table(("goals",), rows, limited=False),))
 
 
 @_note.register(Report)
@@ -97,16 +97,16 @@ def _(report: Report) -> Note:
         estimates = [report.metrics.get(name), *(group.metrics.get(name) for group in report.groups)]
         rows.append((formatting.metric_title(name), *_estimates(name, estimates)))
     often = counted(report.replications, "replication")
-    told = f"{report.engine} engine, {often}, seed {report.seed}"
+    text = f"{report.engine} engine, {often}, seed {report.seed}"
     heading = headline(report.resolved, otherwise="Report", buffer=report.buffer)
-    return Note(heading, (told,), (_table(columns, rows, limited=False),), tuple(report.warnings))
+    return Note(heading, (text,), (_table(columns, rows, limited=False),), tuple(report.warnings))
 
 
 @_note.register(Recommendation)
 def _(answer: Recommendation) -> Note:
     names = [name for name in formatting.USUAL if any(name in point.metrics for point in answer.points)]
-    asked = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
-    names = list(dict.fromkeys([*names, *filter(None, asked)]))
+    requested = (answer.points[0].key(judged.goal.name) for judged in answer.goals.values())
+    names = list(dict.fromkeys([*names, *filter(None, requested)]))
     columns = ("", wording.varied(answer), "applies", "runs", *(formatting.metric_title(name) for name in names))
     rows = []
     if answer.buffer is not None:
@@ -131,9 +131,9 @@ def _(answer: Recommendation) -> Note:
     ]
     heading = headline(answer.scenario.resolved, otherwise="Recommendation")
     found = opening(answer)
-    told = (found.answer, *found.paragraphs, *found.surprises)
+    stated = (found.answer, *found.paragraphs, *found.surprises)
     others = tuple(warning for warning in answer.warnings if not warning.urgent)
-    return Note(heading, told, (_table(columns, cells, limited=False),), others, found.warnings)
+    return Note(heading, stated, (_table(columns, cells, limited=False),), others, found.warnings)
 
 
 @_note.register(FeasibleMap)
@@ -164,12 +164,14 @@ def _(found: CheckReport) -> Note:
         for each in found.buffers
     ]
     heading = headline(found.scenario.resolved, otherwise="Check")
-    return Note(heading, (answer_line(found),), (_table(columns, rows, limited=False),), *_told(found.warnings))
+    return Note(
+        heading, (answer_line(found),), (_table(columns, rows, limited=False),), *_split_warnings(found.warnings)
+    )
 
 
 @_note.register(ClassSizing)
 def _(found: ClassSizing) -> Note:
-    from forebay.views.answer_sentences import asked, margin
+    from forebay.views.answer_sentences import goal_text, margin
     from forebay.views.class_sizing_text import decided_by, link_line, paragraphs, sentence
 
     head = "recommended" if found.feasible else "nearest miss"
@@ -185,18 +187,19 @@ def _(found: ClassSizing) -> Note:
     ]
     columns = ("class", "configured", head, "size", *(["decided by"] if found.feasible else []))
     goals: list[tuple[str, ...]] = [
-        (asked(each), formatting.estimate(each.goal.name, each.measured), margin(each)) for each in found.goals.values()
+        (goal_text(each), formatting.estimate(each.goal.name, each.measured), margin(each))
+        for each in found.goals.values()
     ]
     tables = (
         _table(columns, classes, limited=False),
         _table(("goal", "measured", "margin"), goals, limited=False),
     )
     heading = headline(found.scenario.resolved, otherwise="Class buffers")
-    told = (sentence(found), *paragraphs(found), link_line(found))
-    return Note(heading, told, tables, *_told(found.warnings))
+    stated = (sentence(found), *paragraphs(found), link_line(found))
+    return Note(heading, stated, tables, *_split_warnings(found.warnings))
 
 
-def _told(warnings: Iterable[Warning]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_warnings(warnings: Iterable[Warning]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings below the tables, and those above the answer."""
     found = tuple(warnings)
     return tuple(each for each in found if not each.urgent), tuple(each for each in found if each.urgent)
@@ -215,9 +218,9 @@ def _(found: Comparison) -> Note:
         )
         for answer in found.answers
     ]
-    told = f"{counted(len(found.disagreements), 'disagreement')} beyond the intervals"
+    text = f"{counted(len(found.disagreements), 'disagreement')} beyond the intervals"
     heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
-    return Note(heading, (told,), (_table(columns, rows, limited=False),))
+    return Note(heading, (text,), (_table(columns, rows, limited=False),))
 
 
 @_note.register(Sweep)
@@ -229,10 +232,10 @@ def _(found: Sweep) -> Note:
     metrics = [name for name in formatting.USUAL if f"{name}.mean" in summary.columns]
     columns = (*(name.removeprefix("axis.") for name in axes), *(formatting.metric_title(name) for name in metrics))
     rows = [(*(str(row[name]) for name in axes), *_cells(row, metrics)) for row in summary.iter_rows(named=True)]
-    told = f"{counted(summary.height, 'cell')} in {found.folder}"
+    text = f"{counted(summary.height, 'cell')} in {found.folder}"
     failed = tuple(f"{job}: {why}" for job, why in list(found.failed.items())[:MOST_ROWS])
     heading = headline(manifest.scenario, otherwise="Sweep")
-    return Note(heading, (told,), (_table(columns, rows, limited=True),), failed)
+    return Note(heading, (text,), (_table(columns, rows, limited=True),), failed)
 
 
 def _cells(row: Mapping[str, Any], metrics: Iterable[str]) -> Iterable[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 from forebay.observation.estimate import Estimate
 from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text, unknown_text
 from forebay.observation.finding import known_rate, without_addresses
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.observation_day import day_sentences
@@ -27,7 +27,7 @@ from forebay.views.observation_words import (
     group_cells,
     hurst,
     input_line,
-    says_load,
+    leads_with_load,
     scale_cells,
     scale_columns,
 )
@@ -58,7 +58,7 @@ def observation_text(finding: Finding) -> RenderableType:
         The output; it fits the console from 60 columns.
     """
     finding = without_addresses(finding)
-    link, limited, regime = map(legible, answer(finding))
+    link, limited, regime = map(sanitize, answer(finding))
     parts: list[RenderableType] = [Paragraph(link, "bold"), Paragraph(limited, "bold green"), Paragraph(regime)]
     if finding.groups:
         parts.append(_table(GROUP_COLUMNS, [group_cells(group) for group in finding.groups], least=4))
@@ -71,13 +71,15 @@ def observation_text(finding: Finding) -> RenderableType:
         parts += _load(finding.load, finding)
     if finding.day is not None:
         rate = known_rate(finding)
-        sentences = day_sentences(finding.day, rate, drops_said=says_load(finding))
-        parts += [Paragraph(legible(sentence)) for sentence in sentences]
+        sentences = day_sentences(finding.day, rate, drops_said=leads_with_load(finding))
+        parts += [Paragraph(sanitize(sentence)) for sentence in sentences]
     parts += _unknown(finding)
-    parts += [Paragraph(f"note: {legible(remark)}", "yellow") for remark in finding.remarks]
+    parts += [Paragraph(f"note: {sanitize(note)}", "yellow") for note in finding.remarks]
     return Group(
         *parts,
-        Paragraph(f"Input: {legible(input_line(finding))}. {ABOUT_INTERVALS[:1].upper()}{ABOUT_INTERVALS[1:]}.", "dim"),
+        Paragraph(
+            f"Input: {sanitize(input_line(finding))}. {ABOUT_INTERVALS[:1].upper()}{ABOUT_INTERVALS[1:]}.", "dim"
+        ),
     )
 
 
@@ -92,7 +94,7 @@ def _of(columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrapped: bool)
     for column in columns:
         table.add_column(column, no_wrap=not wrapped, overflow="fold" if wrapped else "ellipsis")
     for row in rows:
-        table.add_row(*(escape(legible(cell)) for cell in row[: len(columns)]))
+        table.add_row(*(escape(sanitize(cell)) for cell in row[: len(columns)]))
     return table
 
 
@@ -110,7 +112,7 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
     else:
         yield Paragraph(f"Mean load{which}: {estimate_text(load.mean)}.")
     for why in load.left_out:
-        yield Paragraph(f"The table omits windows of {legible(why)}.", "dim")
+        yield Paragraph(f"The table omits windows of {sanitize(why)}.", "dim")
 
 
 def _unknown(finding: Finding) -> Iterator[RenderableType]:
@@ -118,4 +120,4 @@ def _unknown(finding: Finding) -> Iterator[RenderableType]:
     if found:
         yield Text("Unknown values", style="bold")
     for each in found:
-        yield Paragraph(f"  {legible(unknown_text(each))}")
+        yield Paragraph(f"  {sanitize(unknown_text(each))}")

@@ -35,7 +35,7 @@ __all__ = [
     "group_cells",
     "hurst",
     "input_line",
-    "says_load",
+    "leads_with_load",
     "scale_cells",
     "scale_columns",
     "window",
@@ -55,12 +55,12 @@ NONE = "–"
 
 def answer(finding: Finding) -> tuple[str, str, str]:
     """Three lines: which link, how many flows it limits, which regime; or of the load where these are not known."""
-    if finding.day is not None and says_load(finding):
+    if finding.day is not None and leads_with_load(finding):
         return _link(finding), *known_of_day(finding.day, known_rate(finding))
     return _link(finding), _limited(finding), _regime(finding)
 
 
-def says_load(finding: Finding) -> bool:
+def leads_with_load(finding: Finding) -> bool:
     """Whether the first lines say load and drops, because flows and regime are not known."""
     return finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown"
 
@@ -99,16 +99,16 @@ def _limited(finding: Finding) -> str:
     if not limited.value:
         seen = any(group.yields and not isinstance(group.workload, OpenLoop) for group in finding.groups)
         verb = "observed" if finding.input.packets is None else "captured"
-        return f"The link limits no {verb} long flow{_others(finding)}" if seen else "The input has no long flow"
+        return f"The link limits no {verb} long flow{_limited_flows(finding)}" if seen else "The input has no long flow"
     noun = "long flow" if limited.value == 1 else "long flows"
     between = ""
     if limited.is_bounded:
         low, high = (f"{each:.3g}" for each in (limited.low, limited.high))
         between = f" ({low} to {high})" if low != high else ""
-    return f"The link limits {flows(limited.value)} {noun}{between} at a time{ends}{_others(finding)}"
+    return f"The link limits {flows(limited.value)} {noun}{between} at a time{ends}{_limited_flows(finding)}"
 
 
-def _others(finding: Finding) -> str:
+def _limited_flows(finding: Finding) -> str:
     """Long flows that something else limits."""
     found: dict[str, float] = {}
     for group in finding.groups:
@@ -122,8 +122,8 @@ def _others(finding: Finding) -> str:
 
 def flows(number: float) -> str:
     """A number of flows at a time: a whole one if it is nearly that."""
-    whole = round(number)
-    return f"{whole:,}" if whole and abs(number - whole) <= _NEARLY * whole else f"{number:.2g}"
+    rounded = round(number)
+    return f"{rounded:,}" if rounded and abs(number - rounded) <= _NEARLY * rounded else f"{number:.2g}"
 
 
 _ELSEWHERE: Mapping[str, str] = {
@@ -215,8 +215,8 @@ def _controllers(group: GroupFinding) -> str:
 def controllers(found: Mapping[str, float]) -> str:
     """Families with their probabilities, the likeliest first, and whether none of them is likely enough."""
     likely = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
-    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05)
-    return told if likely and likely[0][1] >= NAMED else f"unknown ({told})" if told else "unknown"
+    text = ", ".join(f"{name} {100 * share:.0f} %" for name, share in likely[:3] if share >= 0.05)
+    return text if likely and likely[0][1] >= NAMED else f"unknown ({text})" if text else "unknown"
 
 
 def flow_cells(flow: FlowFinding) -> tuple[str, ...]:

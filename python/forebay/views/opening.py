@@ -19,7 +19,7 @@ from forebay.views.answer_sentences import (
     urgent,
     why_none,
 )
-from forebay.views.changing import what_changes
+from forebay.views.changing import rate_changes
 from forebay.views.wording import around
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def opening(answer: Recommendation) -> Opening:
     if answer.buffer is None:
         first, *others = why_none(answer)
         verdict: Literal["impossible", "undecided"] = "undecided" if undecided(answer) else "impossible"
-        told = filter(None, (" ".join(others), configured(answer)))
-        return Opening(verdict, first, tuple(urgent(answer)), tuple(told))
+        text = filter(None, (" ".join(others), configured(answer)))
+        return Opening(verdict, first, tuple(urgent(answer)), tuple(text))
     surprises = () if answer.monotone else around(answer)
     return Opening("met", recommended(answer), tuple(urgent(answer)), tuple(_of_buffer(answer)), surprises)
 
@@ -78,4 +78,4 @@ def _of_buffer(answer: Recommendation) -> Iterator[str]:
     if answer.goals and answer.optimum is None:
         yield " ".join(decisive(answer))
     yield from filter(None, (configured(answer),))
-    yield from what_changes(answer)
+    yield from rate_changes(answer)

@@ -62,7 +62,7 @@ def aligned(charts: Sequence[tuple[str, Chart]]) -> list[Figure]:
     """Draw charts under their headings with one left edge, so that on a wide screen one buffer lies on one line."""
     if missing():
         return []
-    from forebay.views.chart_figure import left_of
+    from forebay.views.chart_figure import left_width
 
-    left = max((left_of(chart, WIDE) for _, chart in charts), default=0.0)
+    left = max((left_width(chart, WIDE) for _, chart in charts), default=0.0)
     return [figure(heading, chart, left) for heading, chart in charts]

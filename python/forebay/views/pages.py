@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from forebay.sanitize import legible_lines
+from forebay.sanitize import sanitize_lines
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -69,16 +69,16 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_shown,
+        finalize=_for_template,
     )
     found.globals["asset"] = _asset
     found.globals["svg"] = _svg
     return found
 
 
-def _shown(value: object) -> object:
+def _for_template(value: object) -> object:
     """A value for a template; in a text, control characters are replaced by legible ones."""
-    return legible_lines(value) if type(value) is str else value
+    return sanitize_lines(value) if type(value) is str else value
 
 
 def _svg(drawing: Element) -> Markup:

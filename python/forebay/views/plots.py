@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forebay.sanitize import legible_lines
-from forebay.storage.files import whole
+from forebay.sanitize import sanitize_lines
+from forebay.storage.files import replacing
 from forebay.views.recommendation_charts import front_chart, recommendation_chart
 
 if TYPE_CHECKING:
@@ -27,11 +27,11 @@ def save(found: Figure, path: Path) -> Path:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     kind = path.suffix.removeprefix(".")
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if kind == "svg":
-        told = {"Date": None, "Title": legible_lines(getattr(found, "label", ""))}
-    with whole(path) as partial, canvas.style():
-        found.savefig(partial, dpi=130, format=kind, metadata=told)
+        values = {"Date": None, "Title": sanitize_lines(getattr(found, "label", ""))}
+    with replacing(path) as partial, canvas.style():
+        found.savefig(partial, dpi=130, format=kind, metadata=values)
     return path
 
 

@@ -32,13 +32,13 @@ from forebay.views.chart import (
     intervals,
     level,
     mark,
-    shown_series,
+    series_names,
 )
 from forebay.views.decision import ENOUGH, Measured, State, is_exact, likely, may_meet, measured
 from forebay.views.headline import Headline, headline
 from forebay.views.opening import opening
 from forebay.views.rule_rows import COLORED, NEUTRAL, Dot, Rows, rule_keys, rule_look, rule_panel, stem
-from forebay.views.scales import Axis, axis_title, buffer_axis, filled, plain, spans_decades
+from forebay.views.scales import Axis, axis_title, buffer_axis, filled, spans_decades, tick_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = [
     "across",
     "answer_flag",
+    "charted_metrics",
     "decision_panel",
     "front_chart",
     "metric_panel",
@@ -58,7 +59,6 @@ __all__ = [
     "rule_dots",
     "rule_marks",
     "rules_panel",
-    "shown_metrics",
     "trade_chart",
 ]
 
@@ -81,7 +81,7 @@ TRADE_OFF = 300.0
 GOAL = Look("orange", "dashed", 1.2)
 
 
-def shown_metrics(answer: Recommendation) -> list[str]:
+def charted_metrics(answer: Recommendation) -> list[str]:
     """The usual metrics, then those of the goals, each if at least two buffers have it, or the only one."""
     curve = answer.points
     fewest = min(2, len(curve))
@@ -178,13 +178,13 @@ def rule_dots(answer: Recommendation) -> list[Dot]:
     for rule in answer.rules:
         if rule.buffer is not None:
             verdict = "applies" if rule.applies else f"does not apply: {rule.why}"
-            told = f"{rule.name}: {wording.sizes(rule.buffer)}\n{verdict}"
-            dots.append(Dot(rule.name, rule.buffer.number, _kind(rule), told))
+            text = f"{rule.name}: {wording.sizes(rule.buffer)}\n{verdict}"
+            dots.append(Dot(rule.name, rule.buffer.number, _kind(rule), text))
     for named in answer.also:
-        told = f"{named.name}: {wording.sizes(named.buffer)}"
+        text = f"{named.name}: {wording.sizes(named.buffer)}"
         own = named.name == OWN
-        name = f"{OWN}: {plain(named.buffer.number)}" if own else named.name
-        dots.append(Dot(name, named.buffer.number, "own" if own else "also", told))
+        name = f"{OWN}: {tick_text(named.buffer.number)}" if own else named.name
+        dots.append(Dot(name, named.buffer.number, "own" if own else "also", text))
     dots.sort(key=lambda dot: (ORDER.index(dot.kind), dot.buffer, dot.name))
     return dots
 
@@ -233,11 +233,11 @@ def _reading(point: CurvePoint, estimate: Estimate, key: str, scale: float, *, e
     averaged = exact or point.replications > 1
     half = None if estimate.half_width is None or not averaged else scale * estimate.half_width
     runs = "" if exact else f"\n{'mean of ' if averaged else ''}{formatting.counted(point.replications, 'run')}"
-    told = f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}{runs}"
+    text = f"{wording.sizes(point.buffer)}\n{wording.metric_title(key)} {formatting.estimate(key, estimate)}{runs}"
     few = averaged and not exact and point.replications < ENOUGH
     found = Point(point.buffer.number, scale * estimate.mean, half, few)
     values = [scale * value for value in point.values(key)] if averaged and not exact else []
-    return _Reading(found, averaged, values, _tip(point.buffer, told))
+    return _Reading(found, averaged, values, _tip(point.buffer, text))
 
 
 def _tip(buffer: Quantity, text: str) -> Tip:
@@ -327,7 +327,7 @@ def recommendation_chart(answer: Recommendation) -> Chart:
     _add_decision(rows, answer)
     dots = rule_dots(answer)
     marks = rows.add_rules(dots, axis, COLORED)
-    panels = [metric_panel(answer, name, marks) for name in shown_metrics(answer)]
+    panels = [metric_panel(answer, name, marks) for name in charted_metrics(answer)]
     top = [rows.panel()] if rows.rows else []
     heading = _heading(answer, "Buffer recommendation")
     label = f"{heading.title}: {heading.answer}"
@@ -347,7 +347,7 @@ def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headli
 
 def _legend(answer: Recommendation, panels: Iterable[Panel], dots: Sequence[Dot]) -> list[Key]:
     """Entries for what is drawn."""
-    present = shown_series(panels)
+    present = series_names(panels)
     states = measured(answer)
     keys = {
         "runs": Key("single run", RUN),
@@ -387,8 +387,8 @@ def trade_chart(answer: Recommendation, colors: Sequence[str] = NEUTRAL) -> Char
         return scale_x * x, scale_y * y
 
     def tip(buffer: Quantity, found: Mapping[str, Estimate], name: str = "") -> Tip:
-        told = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, found[key])}" for key in keys)
-        return _tip(buffer, f"{f'{name}: ' if name else ''}{wording.sizes(buffer)}{told}")
+        stated = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, found[key])}" for key in keys)
+        return _tip(buffer, f"{f'{name}: ' if name else ''}{wording.sizes(buffer)}{stated}")
 
     ordered = sorted(points, key=lambda each: place(each.measured))
     series: list[Series] = []
@@ -404,8 +404,8 @@ def trade_chart(answer: Recommendation, colors: Sequence[str] = NEUTRAL) -> Char
         Key("measured buffer", Look("blue", marker="o", size=5)),
     ]
     sized = [(rule, rule.buffer) for rule in answer.rules if rule.buffer is not None]
-    told = [(rule, buffer) for rule, buffer in sized if all(key in rule.measured for key in keys)]
-    for number, (rule, buffer) in enumerate(told):
+    stated = [(rule, buffer) for rule, buffer in sized if all(key in rule.measured for key in keys)]
+    for number, (rule, buffer) in enumerate(stated):
         look = rule_look(_kind(rule), number, colors)
         if colors is COLORED:
             # The same color again: larger, so that of two at one place both are seen.
@@ -437,4 +437,4 @@ def front_chart(answer: Recommendation) -> Chart:
 
 
 def _short(buffer: Quantity) -> str:
-    return f"{plain(buffer.number)}p" if isinstance(buffer, BufferSize) else plain(buffer.number)
+    return f"{tick_text(buffer.number)}p" if isinstance(buffer, BufferSize) else tick_text(buffer.number)

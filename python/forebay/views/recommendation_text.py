@@ -20,8 +20,8 @@ from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.answer_sentences import (
-    asked,
-    draws_held,
+    draws_met,
+    goal_text,
     margin,
     nearest,
     reason_of,
@@ -46,11 +46,11 @@ from forebay.views.rules_table import (
 )
 from forebay.views.wording import (
     both,
+    comparison_with_best,
     count,
     goal_title,
     rate_of_link,
     standing,
-    standing_beside,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _goals(answer: Recommendation) -> Iterator[RenderableType]:
         yield from _conflict(answer)
     else:
         yield _at_answer(answer)
-    held = draws_held(answer)
+    held = draws_met(answer)
     if held:
         yield Paragraph(held)
 
@@ -159,7 +159,7 @@ def _at_answer(answer: Recommendation) -> RenderableType:
     """Each goal with its metric and its margin at the answer."""
     assert answer.buffer is not None, "without an answer there is another table"
     goals = list(answer.goals.values())
-    measured = [_told(each) for each in goals]
+    measured = [_measured_text(each) for each in goals]
     columns = [
         Column(f"at {count(answer.buffer)}", measured),
         Column("margin", [margin(each) for each in goals]),
@@ -169,10 +169,10 @@ def _at_answer(answer: Recommendation) -> RenderableType:
             Column("met in", ["" if each.of is None else f"{each.held} of {each.of} runs" for each in goals])
         )
     styles = ["" if each.met else "red" for each in goals]
-    return Wrapped([Grid([Column("goal", [asked(each) for each in goals], number=False)], columns, styles)])
+    return Wrapped([Grid([Column("goal", [goal_text(each) for each in goals], number=False)], columns, styles)])
 
 
-def _told(goal: JudgedGoal) -> str:
+def _measured_text(goal: JudgedGoal) -> str:
     """A goal's metric at the answer; without an interval the number of runs."""
     shown = formatting.estimate(goal.goal.name, goal.measured)
     runs = 0 if goal.evidence is None or goal.measured.half_width else goal.evidence.runs
@@ -182,12 +182,12 @@ def _told(goal: JudgedGoal) -> str:
 def _conflict(answer: Recommendation) -> Iterator[RenderableType]:
     """Each goal at the smallest and the largest measured buffer, and at the one that comes nearest to meeting all."""
     rows = goal_rows(answer)
-    keys = [Column("goal", [asked(judged) for judged in answer.goals.values()], number=False)]
+    keys = [Column("goal", [goal_text(judged) for judged in answer.goals.values()], number=False)]
     styles = ["red" if row.nearest is not None and row.nearest.verdict == "missed" else "" for row in rows]
     yield Wrapped(Grid(keys, _verdicts(rows, interval=interval), styles) for interval in (True, False))
-    told = nearest(answer)
-    if told:
-        yield Paragraph(told)
+    sentence = nearest(answer)
+    if sentence:
+        yield Paragraph(sentence)
 
 
 def _verdicts(rows: Sequence[GoalRow], *, interval: bool) -> list[Column]:
@@ -210,7 +210,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
     found = answer.alternatives
     keys = [Column(key, [each.choice[key] for each in found], number=False) for key in answer.choice]
     which = [_which(each) for each in found]
-    verdicts = [standing_beside(answer, number) for number in range(len(found))]
+    verdicts = [comparison_with_best(answer, number) for number in range(len(found))]
     styles = [
         "red" if each.recommendation is None and each.met < each.of else "" if number else "bold green"
         for number, each in enumerate(found)
@@ -360,14 +360,14 @@ STORY = frozenset({Kind.REFUSED, Kind.MISSED_AGAIN, Kind.MET_BELOW, Kind.METRIC_
 def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType]:
     """The warnings that a reader must know."""
     reason = reason_of(answer)
-    told = [
+    others = [
         warning
         for warning in answer.warnings
         if not warning.urgent and warning is not reason and (detail is Detail.EVERYTHING or warning.kind not in STORY)
     ]
-    if told:
+    if others:
         yield Text()
-    for warning in told:
+    for warning in others:
         yield Paragraph(f"warning: {warning}", "yellow")
 
 

@@ -128,8 +128,8 @@ class _Flows:
         return self.groups[group] if len(mine) == 1 else f"{self.groups[group]} {flow - min(mine) + 1}"
 
     def _look(self, index: int) -> Look:
-        again = index // len(COLORED) % 2
-        return Look(COLORED[index % len(COLORED)], "dashed" if again else "solid", 0.9)
+        style = index // len(COLORED) % 2
+        return Look(COLORED[index % len(COLORED)], "dashed" if style else "solid", 0.9)
 
     def keys(self) -> list[Key]:
         """Entries of the legend."""
@@ -173,7 +173,7 @@ def _drops(packets: pl.DataFrame | None) -> Panel | None:
         return None
     dropped = packets.filter(pl.col("dropped"))
     flows = dropped["flow"].to_list() or [0]
-    up = Axis("drops (flow)", min(flows) - 0.7, max(flows) + 0.7, whole=True)
+    up = Axis("drops (flow)", min(flows) - 0.7, max(flows) + 0.7, integral=True)
     return Panel(up, (Curve(dropped.select("time_s", "flow").rows(), Look("orange", marker="o", size=1.2)),))
 
 

@@ -91,8 +91,8 @@ def _mattering(report: Report, scenario: Scenario) -> list[str]:
     """The link's metrics that matter, and those that goals are about."""
     zero = [name for name in WHERE_ANY if name in report.metrics and not report.metrics[name].mean]
     names = [name for name in LINK if name in report.metrics and name not in zero]
-    asked = [key_among(goal.name, report.metrics) for goal in scenario.goals]
-    return [*names, *(name for name in asked if name is not None and name not in names)]
+    requested = [key_among(goal.name, report.metrics) for goal in scenario.goals]
+    return [*names, *(name for name in requested if name is not None and name not in names)]
 
 
 def _group_title(group: GroupReport) -> str:

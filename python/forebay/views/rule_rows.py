@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from forebay.views.chart import MARKERS, Curve, Key, Look, Panel, Row, Series, Tip, Words, mark
-from forebay.views.scales import Axis, plain
+from forebay.views.scales import Axis, tick_text
 
 __all__ = ["COLORED", "NEUTRAL", "Dot", "Rows", "rule_keys", "rule_look", "rule_panel", "stem"]
 
@@ -65,8 +65,8 @@ class Rows:
             # Beyond the axis there is an arrow with the number.
             beyond = dot.buffer > axis.high
             end = inf if beyond else -inf
-            told = plain(float(f"{dot.buffer:.3g}"))
-            beside = Words(end, end, row, f"{told} →" if beyond else f"← {told}", "soft", series=kind)
+            data = tick_text(float(f"{dot.buffer:.3g}"))
+            beside = Words(end, end, row, f"{data} →" if beyond else f"← {data}", "soft", series=kind)
             hidden = Curve([(end, row)], replace(look, size=0.2, edge=0.0), tip, kind)
             self.add(name, stem(end, row, kind), hidden, beside)
         return sorted(marks, key=lambda each: list(THROUGH).index(each.series))

@@ -59,20 +59,20 @@ class _Row:
 
 def rules_table(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
     """The rules that apply, the named buffers and the answer; then the other rules, or how many they are."""
-    rows = [*_rules(answer, applies=True), *_named(answer), *_own(answer)]
+    rows = [*_rules(answer, applies=True), *_named_rows(answer), *_own(answer)]
     rows.sort(key=lambda row: (row.buffer.number, row.name == OWN))
     others = sorted(_rules(answer, applies=False), key=lambda row: row.buffer.number)
     if everything:
         rows += others
-    told = [*_notes(answer, {row.name for row in rows}), *_left_out(answer, everything=everything)]
+    notes = [*_notes(answer, {row.name for row in rows}), *_omitted_rules(answer, everything=everything)]
     if rows:
         yield Wrapped(_grids(answer, rows))
-    if told:
+    if notes:
         yield Text()
-    yield from told
+    yield from notes
 
 
-def _left_out(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
+def _omitted_rules(answer: Recommendation, *, everything: bool) -> Iterator[RenderableType]:
     """A sentence about the rules that have no row."""
     left = sum(not rule.applies for rule in answer.rules)
     if everything:
@@ -86,8 +86,8 @@ def _left_out(answer: Recommendation, *, everything: bool) -> Iterator[Renderabl
 
 def metric_keys(answer: Recommendation) -> list[str]:
     """The metrics that are always shown: those of the goals, then utilization, loss, p99 delay and goodput."""
-    asked = [] if answer.optimum is None else [answer.optimum.metric]
-    names = [*asked, *(judged.goal.name for judged in answer.goals.values())]
+    requested = [] if answer.optimum is None else [answer.optimum.metric]
+    names = [*requested, *(judged.goal.name for judged in answer.goals.values())]
     keys = [] if not answer.points else [answer.points[0].key(name) for name in names]
     falls = [DRAIN] if answer.scenario.core.rate_falls else []
     goodput = [name for name in ALWAYS if name != GOODPUT or _has_goodput(answer)]
@@ -148,7 +148,7 @@ def _of_rule(answer: Recommendation, rule: JudgedRule, buffer: Quantity) -> _Row
     return _Row(rule.name, buffer, measured, between, rule.judgment, "" if rule.applies else "dim")
 
 
-def _named(answer: Recommendation) -> Iterator[_Row]:
+def _named_rows(answer: Recommendation) -> Iterator[_Row]:
     for named in answer.also:
         at = answer.at(named.buffer)
         groups = {} if at is None else at.groups
@@ -201,10 +201,10 @@ def _which(answer: Recommendation) -> str:
 
 def _words(found: RuleVerdict, which: str) -> str:
     """Whether a rule applies, and how its value compares with the simulation."""
-    if not found.applies or not found.found:
+    if not found.applies or not found.measured_verdict:
         return found.verdict
-    told = found.found if found.times is None else f"{found.times:.2g} x {which}"
-    return f"{found.verdict}, {told}"
+    verdict = found.measured_verdict if found.times is None else f"{found.times:.2g} x {which}"
+    return f"{found.verdict}, {verdict}"
 
 
 def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:

@@ -13,7 +13,7 @@ from forebay.results.metric import unit_of
 from forebay.results.report import BufferSize
 from forebay.text import formatting
 
-__all__ = ["Axis", "axis_title", "buffer_axis", "filled", "plain", "share_axis", "spans_decades"]
+__all__ = ["Axis", "axis_title", "buffer_axis", "filled", "share_axis", "spans_decades", "tick_text"]
 
 #: Titles of axes that differ from those of tables.
 _TITLES = {"loss_rate": "loss rate"}
@@ -33,7 +33,7 @@ class Axis:
         Whether equal ratios take equal room.
     per_unit : float
         What one unit is in the second row of numbers; 0 if there is none.
-    whole : bool
+    integral : bool
         Whether only whole numbers have a tick.
     """
 
@@ -42,7 +42,7 @@ class Axis:
     high: float
     by_decades: bool = False
     per_unit: float = 0.0
-    whole: bool = False
+    integral: bool = False
 
     def __call__(self, value: float) -> float:
         """Place of a value between the ends, from 0 to 1; values beyond an end get the place of that end."""
@@ -55,15 +55,15 @@ class Axis:
         """Round values, at most about `most` of them."""
         if not self.by_decades:
             even = _even_ticks(self.low, self.high, most)
-            return [tick for tick in even if tick == round(tick)] if self.whole else even
+            return [tick for tick in even if tick == round(tick)] if self.integral else even
         found = _decade_ticks(self.low, self.high, most)
         # Within a decade, its powers of ten and their halves are too few.
         return found if len(found) > 1 else [tick for tick in _even_ticks(self.low, self.high, most) if tick > 0]
 
     def words(self, tick: float) -> tuple[str, ...]:
         """The number of a tick, and the number below it if there is a second row."""
-        first = plain(tick)
-        return (first, plain(float(f"{tick * self.per_unit:.2g}"))) if self.per_unit else (first,)
+        first = tick_text(tick)
+        return (first, tick_text(float(f"{tick * self.per_unit:.2g}"))) if self.per_unit else (first,)
 
 
 def filled(title: str, values: Iterable[float], *, by_decades: bool | None = None, per_unit: float = 0.0) -> Axis:
@@ -129,7 +129,7 @@ def spans_decades(values: Iterable[float]) -> bool:
     return bool(positive) and max(positive) / min(positive) > 30
 
 
-def plain(number: float) -> str:
+def tick_text(number: float) -> str:
     """A tick's number, without powers of ten."""
     if number and abs(number) < 1e-4:
         return f"{number:.12f}".rstrip("0").rstrip(".")

@@ -156,8 +156,8 @@ def _vertical(metric: str, title: str, points: list[Point]) -> Axis:
 
 def _rules(manifest: Manifest) -> list[Dot]:
     """The rules' buffers for the sweep's scenario."""
-    asked = [(rule, rule.packets) for rule in rules(manifest.start().core) if rule.packets is not None]
-    dots = [Dot(rule.name, packets, "rule" if rule.applies else "norule") for rule, packets in asked]
+    requested = [(rule, rule.packets) for rule in rules(manifest.start().core) if rule.packets is not None]
+    dots = [Dot(rule.name, packets, "rule" if rule.applies else "norule") for rule, packets in requested]
     return sorted(dots, key=lambda dot: dot.buffer)
 
 

@@ -13,8 +13,8 @@ from forebay.search.interpolation import on_curve
 from forebay.search.range_variable import RangeVariable
 from forebay.text import formatting
 from forebay.views import wording
-from forebay.views.answer_sentences import asked, draws_held, margin, nearest, roles, undecided
-from forebay.views.chart import Chart, shown_series
+from forebay.views.answer_sentences import draws_met, goal_text, margin, nearest, roles, undecided
+from forebay.views.chart import Chart, series_names
 from forebay.views.decision import ENOUGH, is_exact, likely, may_meet
 from forebay.views.goal_table import goal_rows, places, verdict_cell
 from forebay.views.headline import headline
@@ -24,11 +24,11 @@ from forebay.views.pages import Row, Table, render
 from forebay.views.recommendation_charts import (
     across,
     answer_flag,
+    charted_metrics,
     decision_panel,
     metric_panel,
     rule_marks,
     rules_panel,
-    shown_metrics,
     trade_chart,
 )
 from forebay.views.scales import Axis
@@ -231,7 +231,7 @@ def _question(answer: Recommendation) -> str:
     with_which = f" with which {wording.both(wishes)}" if wishes else ""
     rate = wording.rate_of_link(answer.scenario)
     several = "" if len(links) == 1 else f" (the link “{target['name']}” of {len(links)})"
-    return f"What is the {wording.found(answer)} for this {rate} link{several}{with_which}?"
+    return f"What is the {wording.request_phrase(answer)} for this {rate} link{several}{with_which}?"
 
 
 def _goals(answer: Recommendation) -> Table:
@@ -242,7 +242,9 @@ def _goals(answer: Recommendation) -> Table:
         verdict = "met" if goal.met else "missed"
         decides = ", decides" if goal.binding else ""
         there = formatting.estimate(goal.goal.name, goal.measured)
-        rows.append(Row((asked(goal), there, f"{margin(goal)}{_held(goal)}", f"{verdict}{decides}"), kind=verdict))
+        rows.append(
+            Row((goal_text(goal), there, f"{margin(goal)}{_draws_met(goal)}", f"{verdict}{decides}"), kind=verdict)
+        )
     return Table(("goal", f"at {wording.count(answer.buffer)}", "margin", "verdict"), tuple(rows))
 
 
@@ -253,7 +255,7 @@ def _misses(answer: Recommendation) -> Table:
     heads = (f"{roles(place)}: {wording.count(place.buffer)}" for place in columns)
     cells = [
         Row(
-            (asked(judged), *(verdict_cell(row, place.goals[number], interval=True) for place in columns)),
+            (goal_text(judged), *(verdict_cell(row, place.goals[number], interval=True) for place in columns)),
             kind=_kind(answer, row),
         )
         for number, (row, judged) in enumerate(zip(rows, answer.goals.values(), strict=True))
@@ -268,10 +270,10 @@ def _kind(answer: Recommendation, row: GoalRow) -> str:
 
 def _below_goals(answer: Recommendation) -> tuple[str, ...]:
     """Sentences below the table of goals: the nearest miss, and the share of the draws."""
-    return tuple(filter(None, (nearest(answer) if answer.buffer is None else "", draws_held(answer))))
+    return tuple(filter(None, (nearest(answer) if answer.buffer is None else "", draws_met(answer))))
 
 
-def _held(goal: parts.JudgedGoal) -> str:
+def _draws_met(goal: parts.JudgedGoal) -> str:
     return "" if goal.of is None else f", met in {goal.held} of {goal.of} runs"
 
 
@@ -286,7 +288,7 @@ def _pictures(answer: Recommendation) -> Pictures:
     if rules.up:
         charts.append(("The configured buffer and the rules", Chart(axis, (rules,), "rules by buffer")))
     marks = rule_marks(answer, axis)
-    for key in shown_metrics(answer):
+    for key in charted_metrics(answer):
         panel = dataclasses.replace(metric_panel(answer, key, marks), flag=answer_flag(answer))
         title = wording.metric_title(key)
         assert isinstance(panel.up, Axis)
@@ -301,13 +303,13 @@ def _pictures(answer: Recommendation) -> Pictures:
     if ranged:
         titles |= {"also": "values of --also", "front": "no value is better in both"}
     figures = (*aligned(charts), *(figure(heading, chart) for heading, chart in apart))
-    shown = shown_series(panel for _, chart in (*charts, *apart) for panel in chart.panels)
+    shown = series_names(panel for _, chart in (*charts, *apart) for panel in chart.panels)
     switches = tuple(Switch(name, text) for name, text in titles.items() if name in shown)
     return Pictures(() if missing() else switches, figures, missing())
 
 
 def _curve(answer: Recommendation) -> Table:
-    names = shown_metrics(answer)
+    names = charted_metrics(answer)
     rows = [
         Row(
             (
@@ -363,7 +365,7 @@ def _sizing_rule(answer: Recommendation, rule: parts.JudgedRule, buffer: Quantit
     return SizingRule(
         name=rule.name,
         buffer=wording.packets(buffer),
-        judged=tuple(_judged(answer, on_curve(answer.points, buffer))),
+        judged=tuple(_goal_verdicts(answer, on_curve(answer.points, buffer))),
         title=title,
         summary=summary,
         applies=rule.applies,
@@ -382,13 +384,13 @@ def _explained(name: str) -> tuple[str, str]:
     from forebay.explanation import explain
 
     try:
-        told = explain(name)
+        explanation = explain(name)
     except InputError:
         return name, ""
-    return told.title, told.summary
+    return explanation.title, explanation.summary
 
 
-def _judged(answer: Recommendation, at: parts.CurvePoint | None) -> Iterable[str]:
+def _goal_verdicts(answer: Recommendation, at: parts.CurvePoint | None) -> Iterable[str]:
     """The verdict on each goal at a measured buffer, or at one between two of them."""
     if at is None:
         return
@@ -419,13 +421,13 @@ def _there(answer: Recommendation, at: parts.CurvePoint, goal: Goal, estimate: E
 
 
 def _alternatives(answer: Recommendation) -> Table:
-    names = [name for name in shown_metrics(answer) if "." not in name]
+    names = [name for name in charted_metrics(answer) if "." not in name]
     rows = []
     for number, each in enumerate(answer.alternatives):
         found = each.recommendation
         cells = (formatting.estimate(name, each.measured.get(name)) for name in names)
         what = "none" if found is None else wording.packets(found)
-        rows.append(Row((*each.choice.values(), what, *cells, wording.standing_beside(answer, number))))
+        rows.append(Row((*each.choice.values(), what, *cells, wording.comparison_with_best(answer, number))))
     titles = map(wording.metric_title, names)
     return Table((*answer.choice, wording.varied(answer), *titles, "compared with the best"), tuple(rows))
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 __all__ = [
     "around",
     "axis",
-    "bare",
     "best",
     "both",
+    "buffer_owner",
     "chosen",
+    "comparison_with_best",
     "count",
     "difference",
     "doubt",
     "extreme",
-    "found",
     "goal_phrase",
     "goal_title",
     "goal_words",
@@ -38,17 +38,17 @@ __all__ = [
     "metric_title",
     "minimum",
     "nothing_meets",
+    "number_text",
     "packets",
     "rate_of_link",
+    "request_phrase",
     "sides",
     "sign",
     "sizes",
     "standing",
-    "standing_beside",
     "subject",
     "threshold",
     "varied",
-    "whose",
 ]
 
 
@@ -124,7 +124,7 @@ def sizes(buffer: Quantity) -> str:
     return f"{count(buffer)} = {formatting.size(buffer.bytes)} = {formatting.duration(buffer.seconds)}{bdp}"
 
 
-def whose(answer: Recommendation) -> str:
+def buffer_owner(answer: Recommendation) -> str:
     """The owner of the sized buffer, in words; empty if it is the target link."""
     if isinstance(answer.variable, RangeVariable):
         return ""
@@ -135,12 +135,16 @@ def whose(answer: Recommendation) -> str:
 
 def subject(answer: Recommendation) -> str:
     """The quantity that the answer sets, at the beginning of a line."""
-    return answer.variable.key if isinstance(answer.variable, RangeVariable) else f"Buffer{whose(answer)}"
+    return answer.variable.key if isinstance(answer.variable, RangeVariable) else f"Buffer{buffer_owner(answer)}"
 
 
-def found(answer: Recommendation) -> str:
+def request_phrase(answer: Recommendation) -> str:
     """The request in words: the smallest or largest value, or the value with the best metric."""
-    of = f"value of {answer.variable.key}" if isinstance(answer.variable, RangeVariable) else f"buffer{whose(answer)}"
+    of = (
+        f"value of {answer.variable.key}"
+        if isinstance(answer.variable, RangeVariable)
+        else f"buffer{buffer_owner(answer)}"
+    )
     if answer.optimum is None:
         return f"{extreme(answer)} {of}"
     which = "lowest" if answer.optimum.sense == "minimize" else "highest"
@@ -154,11 +158,11 @@ def varied(answer: Recommendation) -> str:
 
 def chosen(answer: Recommendation) -> str:
     """The chosen values of the keys that had alternatives, in words."""
-    told = ", ".join(f"{key} = {value}" for key, value in answer.choice.items())
-    return f" with {told}" if told else ""
+    text = ", ".join(f"{key} = {value}" for key, value in answer.choice.items())
+    return f" with {text}" if text else ""
 
 
-def standing_beside(answer: Recommendation, number: int) -> str:
+def comparison_with_best(answer: Recommendation, number: int) -> str:
     """The comparison of one alternative with the best one, in words."""
     alternative = answer.alternatives[number]
     missed = alternative.of - alternative.met
@@ -183,14 +187,14 @@ def best(found: Optimum) -> str:
     )
 
 
-def bare(value: Quantity) -> str:
+def number_text(value: Quantity) -> str:
     """A value without its unit, where a second one with the unit follows."""
     return value.bare if isinstance(value, Value) else f"{round(value.packets):,}"
 
 
 def interval_words(low: Quantity, high: Quantity) -> str:
     """Two values as an interval: "427 to 494 packets"."""
-    return count(high) if low.number == high.number else f"{bare(low)} to {count(high)}"
+    return count(high) if low.number == high.number else f"{number_text(low)} to {count(high)}"
 
 
 def extreme(answer: Recommendation) -> str:
@@ -251,7 +255,7 @@ def closeness(answer: Recommendation) -> str:
     return "" if buffer.place <= max(nearest * (1 + answer.resolution), 1.0) else minimum(answer)
 
 
-def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Quantity], str]) -> Iterator[str]:
+def sides(answer: Recommendation, title: Callable[[str], str], formatted: Callable[[Quantity], str]) -> Iterator[str]:
     """The buffers at which each goal of a conflict is met, without a period.
 
     Every sentence is derived from the measured buffers (`goal_table`): a goal that all of them meet is not mentioned.
@@ -260,7 +264,7 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Q
     ----------
     answer : Recommendation
         An answer without a buffer that meets every goal.
-    title, told : callable
+    title, formatted : callable
         Words for a goal's key and for a buffer.
     """
     # `run` and `compare` import this module, and need no search.
@@ -274,26 +278,26 @@ def sides(answer: Recommendation, title: Callable[[str], str], told: Callable[[Q
     for row, each in found:
         name = title(row.key)
         if each.low is not None and each.shape == "from":
-            beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
-            yield f"the goal on {name} is met at every measured {noun} from {told(each.low)} on{beyond}"
+            beyond = "" if each.missed is None else f", and missed at {formatted(each.missed)}"
+            yield f"the goal on {name} is met at every measured {noun} from {formatted(each.low)} on{beyond}"
         elif each.high is not None and each.shape == "up_to":
-            beyond = "" if each.missed is None else f", and missed at {told(each.missed)}"
-            yield f"the goal on {name} is met at every measured {noun} up to {told(each.high)}{beyond}"
+            beyond = "" if each.missed is None else f", and missed at {formatted(each.missed)}"
+            yield f"the goal on {name} is met at every measured {noun} up to {formatted(each.high)}{beyond}"
         elif each.high is not None and each.shape == "missed_up_to":
-            yield f"the goal on {name} is missed at every measured {noun} up to {told(each.high)}"
+            yield f"the goal on {name} is missed at every measured {noun} up to {formatted(each.high)}"
         elif each.low is not None and each.shape == "missed_from":
-            yield f"the goal on {name} is missed at every measured {noun} from {told(each.low)} on"
+            yield f"the goal on {name} is missed at every measured {noun} from {formatted(each.low)} on"
         elif each.low is not None and each.high is not None:
             order = "only from" if each.shape == "between" else "only at some of the measured values from"
             same = each.low.number == each.high.number
             yield (
-                f"the goal on {name} is met only at {told(each.low)}"
+                f"the goal on {name} is met only at {formatted(each.low)}"
                 if same
-                else (f"the goal on {name} is met {order} {told(each.low)} to {told(each.high)}")
+                else (f"the goal on {name} is met {order} {formatted(each.low)} to {formatted(each.high)}")
             )
         elif each.best is not None:
             measured = formatting.value(row.goal.name, each.best.measured.mean)
-            where = f"the closest value is {measured}, at {told(each.best.buffer)}"
+            where = f"the closest value is {measured}, at {formatted(each.best.buffer)}"
             yield f"the goal on {name} is missed at every measured {noun}; {where}"
 
 

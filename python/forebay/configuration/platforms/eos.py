@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import Amount, Class, Curve, Policies, Policy
 from forebay.configuration.platforms.modular_qos import (
     Handler,
@@ -23,11 +23,11 @@ from forebay.configuration.platforms.modular_qos import (
     lines,
     resolved,
 )
-from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.platform import Assumed, Reading, round_up_to_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, microseconds, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, foreign, skipped_line, whole
+from forebay.configuration.reading import Mistake, foreign, integer, skipped_line
 from forebay.errors import InputError
 
 __all__ = ["EOS", "EOS_TRIDENT"]
@@ -82,7 +82,7 @@ class Eos(Router):
 
     def limit(self, limit: Limit, port: Port) -> Limit:
         if self.shared:
-            return whole_bytes(limit, port.packet)
+            return round_up_to_bytes(limit, port.packet)
         return self.lasting(limit, port, LONGEST)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
@@ -92,18 +92,22 @@ class Eos(Router):
     def alpha(self, alpha: float) -> float:
         return 2.0 ** min(ALPHAS[-1], max(ALPHAS[0], round(math.log2(alpha))))
 
-    def remarks(self, queue: Queue) -> Iterator[str]:
-        told = queue.discipline
-        if told.kind == "red" and told.ecn:
+    def notes_on(self, queue: Queue) -> Iterator[str]:
+        discipline = queue.discipline
+        if discipline.kind == "red" and discipline.ecn:
             yield "ecn: packets that cannot be marked wait up to the limit, as random-detect drop would drop all"
-        if self.shared and told.kind != "dynamic_threshold":
+        if self.shared and discipline.kind != "dynamic_threshold":
             yield "buffer: a queue of Trident has no fixed limit; it holds as much as is free of the switch's memory"
 
     def write(self, port: Port) -> list[str]:
         shape = f"   shape rate {port.bits_per_second // 1000} kbps"
         queues = _queues(port.queue)
         profile = self._profile(queues)
-        body = [line for number, told, queue in queues for line in self._queue((number, told, queue), port)]
+        body = [
+            line
+            for number, traffic_class, queue in queues
+            for line in self._queue((number, traffic_class, queue), port)
+        ]
         return [*profile, "interface Ethernet1", shape, *body]
 
     def _profile(self, queues: Sequence[tuple[int, list[str], Queue]]) -> list[str]:
@@ -120,23 +124,23 @@ class Eos(Router):
     def _queue(self, entry: tuple[int, list[str], Queue], port: Port) -> list[str]:
         """The lines of a queue of the interface."""
         number, served, queue = entry
-        told = queue.discipline
+        red = queue.discipline
         found = list(served)
         if self.shared:
             found.append(f"! of a memory of {queue.limit.amount} bytes")
         else:
             found.append(f"latency maximum {microseconds(queue.limit, port)} microseconds")
-        if told.kind == "step":
-            level = told.level("threshold").amount
+        if red.kind == "step":
+            level = red.level("threshold").amount
             curve = f"minimum-threshold {level} bytes maximum-threshold {level} bytes"
             found.append(f"random-detect ecn {curve} max-mark-probability 100 weight 0")
-        if told.kind == "red":
+        if red.kind == "red":
             curve = (
-                f"minimum-threshold {told.level('min').amount} bytes maximum-threshold {told.level('max').amount} bytes"
+                f"minimum-threshold {red.level('min').amount} bytes maximum-threshold {red.level('max').amount} bytes"
             )
-            kind, probability = ("ecn", "max-mark-probability") if told.ecn else ("drop", "drop-probability")
-            weight = round(-math.log2(told.number("weight")))
-            percent = round(told.number("max_p") * 100)
+            kind, probability = ("ecn", "max-mark-probability") if red.ecn else ("drop", "drop-probability")
+            weight = round(-math.log2(red.number("weight")))
+            percent = round(red.number("max_p") * 100)
             found.append(f"random-detect {kind} {curve} {probability} {percent} weight {weight}")
         return [f"   {self.queue_word} {number}", *(f"      {line}" for line in found)]
 
@@ -147,13 +151,13 @@ class Eos(Router):
             if foreign(words[0].text, _GRAMMAR.first):
                 skipped.append(skipped_line(words))
                 continue
-            then, said = _GRAMMAR.read(words)
-            then(state, said)
-        percent = state.named("interface").of("interface", 1).percent
+            then, parsed = _GRAMMAR.read(words)
+            then(state, parsed)
+        percent = state.get_or_create("interface").of("interface", 1).percent
         root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state), percent=percent)
         shape = _TRIDENT if self.shared else _JERICHO
-        told = resolved(Policy("interface", [root]), assumed, shape)
-        return dataclasses.replace(told, skipped=tuple(skipped))
+        resolution = resolved(Policy("interface", [root]), assumed, shape)
+        return dataclasses.replace(resolution, skipped=tuple(skipped))
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
@@ -175,89 +179,89 @@ def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
 
 def _by_number(state: Policies) -> Policy:
     """The named queues, the highest number first; each strict queue has a priority in that order."""
-    queues = state.named("queues")
+    queues = state.get_or_create("queues")
     queues.classes.sort(key=lambda entry: -int(entry.name) if entry.name.isdigit() else 0)
     for level, entry in enumerate([entry for entry in queues.classes if entry.level is not None], 1):
         entry.level = level
     return queues
 
 
-def _start_port(state: Policies, said: Said) -> None:
+def _start_port(state: Policies, parsed: ParsedLine) -> None:
     """`interface NAME` or `qos profile NAME`: begin its queues."""
-    state.policy, state.at, state.matching = None, None, said.word("word")
+    state.policy, state.at, state.matching = None, None, parsed.word("word")
 
 
-def _start_queue(state: Policies, said: Said) -> None:
+def _start_queue(state: Policies, parsed: ParsedLine) -> None:
     state.holding[state.matching] = None
     if len(state.holding) > 1:
         found = " and ".join(f"`{name}`" for name in state.holding)
-        raise InputError(f"translate: line {said.line}: found queues of {found}; allowed: one interface or profile")
-    state.policy = state.named("queues")
-    state.at = state.policy.of(str(said.number("queue")), said.line)
+        raise InputError(f"translate: line {parsed.line}: found queues of {found}; allowed: one interface or profile")
+    state.policy = state.get_or_create("queues")
+    state.at = state.policy.of(str(parsed.number("queue")), parsed.line)
 
 
-def _start_multicast(state: Policies, _: Said) -> None:
+def _start_multicast(state: Policies, _: ParsedLine) -> None:
     """`mc-tx-queue N`: ignore the multicast queue."""
     state.at = Class("multicast", 0)
 
 
-def _shape_share(state: Policies, said: Said) -> None:
+def _shape_share(state: Policies, parsed: ParsedLine) -> None:
     """`shape rate N percent` of an interface, or of a queue."""
     if state.at is None:
-        state.named("interface").of("interface", said.line).percent = said.number("percent")
+        state.get_or_create("interface").of("interface", parsed.line).percent = parsed.number("percent")
     else:
         state.at.unsimulated.append(
-            f"its shaper of {said.number('percent')} %, which a class of a scenario does not have"
+            f"its shaper of {parsed.number('percent')} %, which a class of a scenario does not have"
         )
 
 
-def _guaranteed(state: Policies, said: Said) -> None:
+def _guaranteed(state: Policies, parsed: ParsedLine) -> None:
     """`bandwidth guaranteed ...`."""
-    _at(state, said).unsimulated.append("its guaranteed bandwidth, as a class of a scenario has a share")
+    _at(state, parsed).unsimulated.append("its guaranteed bandwidth, as a class of a scenario has a share")
 
 
-def _at(state: Policies, said: Said) -> Class:
+def _at(state: Policies, parsed: ParsedLine) -> Class:
     """The queue that a line concerns; a part of a configuration concerns the first queue."""
     if state.at is None:
-        state.policy = state.named("queues")
-        state.at = state.policy.of(str(FIRST), said.line)
+        state.policy = state.get_or_create("queues")
+        state.at = state.policy.of(str(FIRST), parsed.line)
     return state.at
 
 
-def _shape_rate(state: Policies, said: Said) -> None:
+def _shape_rate(state: Policies, parsed: ParsedLine) -> None:
     if state.at is None:
-        state.speed = said.number("rate") * 1000
+        state.speed = parsed.number("rate") * 1000
     else:
-        most = rate_text(said.number("rate") * 1000)
+        most = rate_text(parsed.number("rate") * 1000)
         state.at.unsimulated.append(f"its shaper of {most}, which a class of a scenario does not have")
 
 
-def _limit(state: Policies, said: Said) -> None:
-    _at(state, said).limit = Amount(said.number("amount"), said.word("unit", "microseconds"), said.line)
+def _limit(state: Policies, parsed: ParsedLine) -> None:
+    _at(state, parsed).limit = Amount(parsed.number("amount"), parsed.word("unit", "microseconds"), parsed.line)
 
 
-def _threshold(state: Policies, said: Said) -> None:
-    state.policy = state.named("queues")
-    power = said.values["alpha"]
+def _threshold(state: Policies, parsed: ParsedLine) -> None:
+    state.policy = state.get_or_create("queues")
+    power = parsed.values["alpha"]
     assert isinstance(power, Fraction)
-    state.policy.of(str(said.number("queue")), said.line).alpha = float(power)
+    state.policy.of(str(parsed.number("queue")), parsed.line).alpha = float(power)
 
 
-def _priority(state: Policies, said: Said) -> None:
-    _at(state, said).level = 1
+def _priority(state: Policies, parsed: ParsedLine) -> None:
+    _at(state, parsed).level = 1
 
 
-def _share(state: Policies, said: Said) -> None:
-    _at(state, said).share = said.number("share")
+def _share(state: Policies, parsed: ParsedLine) -> None:
+    _at(state, parsed).share = parsed.number("share")
 
 
-def _curve(state: Policies, said: Said) -> None:
-    entry = _at(state, said)
-    least = Amount(said.number("least"), said.word("unit"), said.line)
-    most = Amount(said.number("most"), said.word("most_unit"), said.line)
-    entry.curves.append(Curve(least, most, said.number("percent", 100) / 100, said.word("kind")))
-    entry.weight = 2.0 ** -said.number("weight")
-    entry.ecn = said.word("kind") == "ecn"
+def _curve(state: Policies, parsed: ParsedLine) -> None:
+    entry = _at(state, parsed)
+    least = Amount(parsed.number("least"), parsed.word("unit"), parsed.line)
+    most = Amount(parsed.number("most"), parsed.word("most_unit"), parsed.line)
+    entry.curves.append(Curve(least, most, parsed.number("percent", 100) / 100, parsed.word("kind")))
+    entry.weight = 2.0 ** -parsed.number("weight")
+    entry.ecn = parsed.word("kind") == "ecn"
 
 
 def _multiple(text: str) -> Fraction:
@@ -307,8 +311,8 @@ _FORMS: Sequence[Form[Handler]] = (
 _READERS: Mapping[str, Reader] = {
     **amounts(amount=LONGEST, rate=2**32, least=MOST, most=MOST, percent=100, share=100),
     "word": identifier,
-    "queue": lambda text: whole(text, "a queue", most=7),
-    "weight": lambda text: whole(text, "a weight", most=15),
+    "queue": lambda text: integer(text, "a queue", most=7),
+    "weight": lambda text: integer(text, "a weight", most=15),
     "alpha": _multiple,
 }
 _OPENING = "a line of an interface's queue such as `latency maximum 5 milliseconds`"

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from forebay.configuration.reading import Mistake, Word, closest
 
-__all__ = ["Form", "Grammar", "Reader", "Said"]
+__all__ = ["Form", "Grammar", "ParsedLine", "Reader"]
 
 #: A function that reads a word, or raises `Mistake`.
 Reader = Callable[[str], object]
@@ -21,7 +21,7 @@ H = TypeVar("H")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedLine:
     """The content of a line: the values of its form by name, and its line number."""
 
     values: Mapping[str, object]
@@ -61,11 +61,11 @@ class _Optional:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
+class _Remainder:
     pass
 
 
-_Element = _Words | _Value | _Optional | _Rest
+_Element = _Words | _Value | _Optional | _Remainder
 _TOKEN = re.compile(r"\[|\]|<[a-z_0-9]+>|\.\.\.(?= |$)|[^ \[\]]+")
 
 
@@ -78,7 +78,7 @@ def _elements(tokens: list[str]) -> Iterator[_Element]:
         if token == "[":
             yield _Optional(tuple(_elements(tokens)))
         elif token == "...":
-            yield _Rest()
+            yield _Remainder()
         elif token.startswith("<") and token.endswith(">"):
             yield _Value(token[1:-1])
         else:
@@ -127,15 +127,15 @@ class _Furthest:
     def value(self, at: int, mistake: Mistake) -> None:
         if self.reach(at):
             self.allowed[mistake.allowed] = None
-            self.mistake = mistake if mistake.meant else self.mistake
+            self.mistake = mistake if mistake.suggestion else self.mistake
 
     def error(self, words: Sequence[Word]) -> Mistake:
         allowed = ", ".join(self.allowed)
         if self.at >= len(words):
             return Mistake(f"nothing after `{words[-1].text}`", allowed)
         text = words[self.at].text
-        meant = self.mistake.meant if self.mistake is not None else closest(text, self.literal)
-        return Mistake(f"`{text}`", allowed, meant)
+        suggestion = self.mistake.suggestion if self.mistake is not None else closest(text, self.literal)
+        return Mistake(f"`{text}`", allowed, suggestion)
 
 
 class Grammar(Generic[H]):
@@ -164,12 +164,12 @@ class Grammar(Generic[H]):
             self._first = frozenset(word for _, elements in self._forms for word in _beginnings(elements))
         return self._first
 
-    def read(self, words: Sequence[Word]) -> tuple[H, Said]:
+    def read(self, words: Sequence[Word]) -> tuple[H, ParsedLine]:
         """The handler and the values of a line; raises `InputError` at the word that no form accepts."""
         furthest = _Furthest()
         for then, elements in self._forms:
             for values in self._match(elements, words, 0, furthest):
-                return then, Said(values, words[0].line)
+                return then, ParsedLine(values, words[0].line)
         line = words[min(furthest.at, len(words) - 1)].line
         if furthest.at == 0:
             furthest.allowed = {self._opening: None}
@@ -189,12 +189,12 @@ class Grammar(Generic[H]):
         if isinstance(first, _Optional):
             yield from self._match(first.elements + rest, words, at, furthest)
             yield from self._match(rest, words, at, furthest)
-        elif isinstance(first, _Rest):
+        elif isinstance(first, _Remainder):
             yield {}
         elif isinstance(first, _Words):
             if at < len(words) and words[at].text in first.allowed:
-                kept = {first.name: words[at].text} if first.name else {}
-                yield from ({**kept, **more} for more in self._match(rest, words, at + 1, furthest))
+                values = {first.name: words[at].text} if first.name else {}
+                yield from ({**values, **more} for more in self._match(rest, words, at + 1, furthest))
             else:
                 furthest.words(at, first.allowed)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import Framing
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Class, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
@@ -37,7 +37,7 @@ from forebay.configuration.platforms.modular_qos import (
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import WRED, Router, members, power_of_two, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
-from forebay.configuration.reading import Mistake, signed, whole
+from forebay.configuration.reading import Mistake, integer, signed
 from forebay.errors import UnsupportedError
 
 __all__ = ["IOS_XE"]
@@ -97,7 +97,7 @@ class IosXe(Router):
     def weight(self, weight: float) -> float:
         return power_of_two(weight, 1, 16)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:
+    def notes_on(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "step":
             yield "threshold: simulated on the queue as it is, configured on an average in which an arrival has half"
 
@@ -124,23 +124,23 @@ class IosXe(Router):
 
 def _queue(queue: Queue) -> list[str]:
     """A queue's lines in its class."""
-    told = queue.discipline
+    discipline = queue.discipline
     unit = queue.limit.unit
     lines = [f"queue-limit {queue.limit.amount} {unit}"]
-    if told.kind == "droptail":
+    if discipline.kind == "droptail":
         return lines
-    if told.kind == "step":
-        least = most = told.level("threshold").amount
+    if discipline.kind == "step":
+        least = most = discipline.level("threshold").amount
         denominator, exponent = 1, 1
     else:
-        least, most = told.level("min").amount, told.level("max").amount
-        denominator = round(1 / told.number("max_p"))
-        exponent = round(-math.log2(told.number("weight")))
+        least, most = discipline.level("min").amount, discipline.level("max").amount
+        denominator = round(1 / discipline.number("max_p"))
+        exponent = round(-math.log2(discipline.number("weight")))
     lines += ["random-detect precedence-based", f"random-detect exponential-weighting-constant {exponent}"]
     named_unit = " bytes" if unit == "bytes" else ""
     curve = f"{least}{named_unit} {most}{named_unit} {denominator}"
     lines += [f"random-detect precedence {value} {curve}" for value in PRECEDENCES]
-    return [*lines, *(["random-detect ecn"] if told.ecn else [])]
+    return [*lines, *(["random-detect ecn"] if discipline.ecn else [])]
 
 
 def _classes(classes: Classes) -> tuple[list[str], list[str]]:
@@ -167,12 +167,12 @@ def _rate(text: str) -> int:
     factor = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}.get(suffix.lower())
     if factor is None:
         raise Mistake(f"`{text}`", "a rate in bits per second such as 16000000, 16m or 1g")
-    return whole(digits, "a rate in bits per second") * factor
+    return integer(digits, "a rate in bits per second") * factor
 
 
 def _threshold(text: str) -> int:
     """A threshold as WRED's table shows it: a number, or milliseconds and bytes."""
-    return whole(text.rpartition("/")[2], "a threshold", most=MOST_THRESHOLD)
+    return integer(text.rpartition("/")[2], "a threshold", most=MOST_THRESHOLD)
 
 
 def _row_name(text: str) -> str:
@@ -188,7 +188,7 @@ def _row_name(text: str) -> str:
 def _counters(text: str) -> str:
     """Packets and bytes as tables show them: "12/3456"."""
     for part in (parts := text.split("/")):
-        whole(part, "packets/bytes")
+        integer(part, "packets/bytes")
     if len(parts) != 2:
         raise Mistake(f"`{text}`", "packets/bytes")
     return text
@@ -199,14 +199,14 @@ def _probability(text: str) -> int:
     one, _, denominator = text.partition("/")
     if one != "1":
         raise Mistake(f"`{text}`", "a probability such as 1/10")
-    return whole(denominator, "a denominator", least=1, most=65_535)
+    return integer(denominator, "a denominator", least=1, most=65_535)
 
 
 def _percent(text: str) -> int:
     """A share as devices show it: "15%"."""
     if not text.endswith("%"):
         raise Mistake.word(text, "a share such as 15%")
-    return whole(text[:-1], "whole percent", least=1, most=100)
+    return integer(text[:-1], "whole percent", least=1, most=100)
 
 
 def _interface(text: str) -> str:
@@ -221,61 +221,61 @@ def _offset(text: str) -> int:
     return signed(text, "bytes from -63 to 63", most=63)
 
 
-def _shape(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    counted = ETHERNET + said.number("offset")
+def _shape(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    counted = ETHERNET + parsed.number("offset")
     layer = next((layer for layer, counts in FRAMING.items() if counts == counted), None)
-    entry.rate = said.number("rate") or said.number("rate_comma")
+    entry.rate = parsed.number("rate") or parsed.number("rate_comma")
     entry.layer = layer or "l3"
     entry.wire = Framing(counted) if layer is None else None
 
 
-def _curve(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    unit = said.word("unit", "packets")
-    least, most = (Amount(said.number(name), unit, said.line) for name in ("least", "most"))
-    of = f"{said.word('field')} {said.word('of')}".strip()
-    entry.curves.append(Curve(least, most, 1 / said.number("denominator", 10), of))
+def _curve(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    unit = parsed.word("unit", "packets")
+    least, most = (Amount(parsed.number(name), unit, parsed.line) for name in ("least", "most"))
+    of = f"{parsed.word('field')} {parsed.word('of')}".strip()
+    entry.curves.append(Curve(least, most, 1 / parsed.number("denominator", 10), of))
 
 
-def _row(state: Policies, said: Said) -> None:
+def _row(state: Policies, parsed: ParsedLine) -> None:
     """Read a row of WRED's table, whose thresholds are in the unit of the queue limit."""
-    entry = state.current(said.line)
+    entry = state.current(parsed.line)
     unit = "bytes" if entry.limit is not None and entry.limit.unit != "packets" else "packets"
-    least, most = (Amount(said.number(name), unit, said.line) for name in ("shown_least", "shown_most"))
-    entry.curves.append(Curve(least, most, 1 / said.number("shown_probability"), said.word("row")))
+    least, most = (Amount(parsed.number(name), unit, parsed.line) for name in ("shown_least", "shown_most"))
+    entry.curves.append(Curve(least, most, 1 / parsed.number("shown_probability"), parsed.word("row")))
 
 
-def _exponent(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    entry.detects, entry.weight = True, 2.0 ** -said.number("exponent")
+def _exponent(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    entry.detects, entry.weight = True, 2.0 ** -parsed.number("exponent")
 
 
-def _shown_limit(state: Policies, said: Said) -> None:
+def _parse_shown_limit(state: Policies, parsed: ParsedLine) -> None:
     """Read a queue limit from a device's output; a time is followed by its bytes."""
-    amount = said.number("shown_bytes") if said.has("shown_bytes") else said.number("amount")
-    unit = "bytes" if said.has("shown_bytes") else said.word("unit")
-    state.current(said.line).limit = Amount(amount, unit, said.line)
+    amount = parsed.number("shown_bytes") if parsed.has("shown_bytes") else parsed.number("amount")
+    unit = "bytes" if parsed.has("shown_bytes") else parsed.word("unit")
+    state.current(parsed.line).limit = Amount(amount, unit, parsed.line)
 
 
-def _all_priorities(state: Policies, _: Said) -> None:
+def _all_priorities(state: Policies, _: ParsedLine) -> None:
     """Read the figures of all priority classes together; these classes share one queue."""
     if state.policy is not None:
         state.at = state.policy.shared = Class("", 0)
 
 
-def _rate_share(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    entry.share, entry.share_unit = said.number("share"), "kbps"
+def _rate_share(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    entry.share, entry.share_unit = parsed.number("share"), "kbps"
 
 
-def _percent_share(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    entry.share, entry.share_unit = said.number("share_percent"), "percent"
+def _percent_share(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    entry.share, entry.share_unit = parsed.number("share_percent"), "percent"
 
 
-def _fair_queue(state: Policies, said: Said) -> None:
-    state.current(said.line).fair = True
+def _fair_queue(state: Policies, parsed: ParsedLine) -> None:
+    state.current(parsed.line).fair_queue = True
 
 
 _CONFIGURED: Sequence[Form[Handler]] = (
@@ -309,8 +309,8 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("Service-policy direction=output: <policy>", show),
     Form("Service-policy : <policy>", show),
     Form("Class-map: <class> ...", start_class),
-    Form("queue limit <amount> unit=packets|bytes", _shown_limit),
-    Form("queue limit <amount> ms/ <shown_bytes> bytes", _shown_limit),
+    Form("queue limit <amount> unit=packets|bytes", _parse_shown_limit),
+    Form("queue limit <amount> ms/ <shown_bytes> bytes", _parse_shown_limit),
     Form("queue stats for all priority classes:", _all_priorities),
     Form("shape (average) cir <rate_comma> ...", _shape),
     Form("target shape rate <rate>", ignore),
@@ -342,14 +342,14 @@ _READERS: Mapping[str, Reader] = {
     **amounts(most=MOST_THRESHOLD, shown_bytes=2**40),
     **dict.fromkeys(("policy", "class", "word", "of"), identifier),
     "interface": _interface,
-    "policed_percent": lambda text: whole(text, "whole percent", least=1, most=100),
-    "policed": lambda text: whole(text, "kb/s", least=1, most=10**9),
+    "policed_percent": lambda text: integer(text, "whole percent", least=1, most=100),
+    "policed": lambda text: integer(text, "kb/s", least=1, most=10**9),
     "rate": _rate,
     "rate_comma": lambda text: _rate(text.removesuffix(",")),
     "offset": _offset,
     "row": _row_name,
     "counters": _counters,
-    "count": lambda text: whole(text, "a count"),
+    "count": lambda text: integer(text, "a count"),
     "share_percent": _percent,
     "shown_least": _threshold,
     "shown_most": _threshold,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
@@ -30,10 +30,10 @@ from forebay.configuration.platforms.modular_qos import (
     take_policed,
     take_share,
 )
-from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.platform import Assumed, Reading, round_up_to_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import Mistake, whole
+from forebay.configuration.reading import Mistake, integer
 
 __all__ = ["IOS_XR"]
 
@@ -85,22 +85,22 @@ class IosXr(Router):
         return self.shaped(port, "l1", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
-        return self.within(whole_bytes(limit, port.packet, LEAST), MOST)
+        return self.within(round_up_to_bytes(limit, port.packet, LEAST), MOST)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         return self.within(Router.level(self, level, queue, port), MOST_THRESHOLD - 1)
 
-    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
-        told = Router.red(self, asked, limit, port)
+    def red(self, requested: Discipline, limit: Limit, port: Port) -> Discipline:
+        fitted = Router.red(self, requested, limit, port)
         values: dict[str, Value] = {
-            name: value for name, value in told.parameters.items() if name not in ("max_p", "weight")
+            name: value for name, value in fitted.parameters.items() if name not in ("max_p", "weight")
         }
-        return Discipline("red", values, ecn=told.ecn)
+        return Discipline("red", values, ecn=fitted.ecn)
 
     def shares(self, weights: Sequence[float]) -> list[float]:
         return ratios(weights, MOST_RATIO)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:
+    def notes_on(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "step":
             yield "threshold: simulated on the queue as it is, configured on an average whose weight has no setting"
 
@@ -120,14 +120,14 @@ class IosXr(Router):
 
 def _queue(queue: Queue) -> list[str]:
     """A queue's lines in its class."""
-    told = queue.discipline
+    discipline = queue.discipline
     lines = [f"  queue-limit {queue.limit.amount} bytes"]
-    if told.kind == "droptail":
+    if discipline.kind == "droptail":
         return lines
-    ends = ("threshold", "threshold") if told.kind == "step" else ("min", "max")
-    least, most = (told.level(name).amount for name in ends)
+    ends = ("threshold", "threshold") if discipline.kind == "step" else ("min", "max")
+    least, most = (discipline.level(name).amount for name in ends)
     lines.append(f"  random-detect {least} bytes {most} bytes")
-    return [*lines, *(["  random-detect ecn"] if told.ecn else [])]
+    return [*lines, *(["  random-detect ecn"] if discipline.ecn else [])]
 
 
 def _classes(classes: Classes) -> tuple[list[str], list[str]]:
@@ -146,51 +146,51 @@ def _classes(classes: Classes) -> tuple[list[str], list[str]]:
     return child, maps
 
 
-def _shape(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    entry.rate, entry.layer = said.number("rate") * _RATES[said.word("rate_unit", "bps")], "l1"
+def _shape(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    entry.rate, entry.layer = parsed.number("rate") * _RATES[parsed.word("rate_unit", "bps")], "l1"
 
 
-def _curve(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    least = Amount(said.number("least"), said.word("unit", "packets"), said.line)
-    most = Amount(said.number("most"), said.word("most_unit", "packets"), said.line)
-    of = f"{said.word('field')} {said.word('of')}".strip()
+def _curve(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    least = Amount(parsed.number("least"), parsed.word("unit", "packets"), parsed.line)
+    most = Amount(parsed.number("most"), parsed.word("most_unit", "packets"), parsed.line)
+    of = f"{parsed.word('field')} {parsed.word('of')}".strip()
     entry.curves.append(Curve(least, most, None, of))
 
 
-def _shown_class(state: Policies, said: Said) -> None:
+def _parse_shown_class(state: Policies, parsed: ParsedLine) -> None:
     """`Level1 Class (HP1) = voice` of `show qos interface`: HP is a strict priority."""
     if state.policy is None:
-        state.policy = state.named("")
+        state.policy = state.get_or_create("")
         state.attached.append(state.policy)
-    state.at = state.policy.of(said.word("class"), said.line)
-    if said.has("shown_level"):
-        state.at.level = said.number("shown_level")
+    state.at = state.policy.of(parsed.word("class"), parsed.line)
+    if parsed.has("shown_level"):
+        state.at.level = parsed.number("shown_level")
 
 
-def _shown_rate(state: Policies, said: Said) -> None:
+def _parse_shown_rate(state: Policies, parsed: ParsedLine) -> None:
     """`Queue Max. BW. = 16000 kbps (16 mbits/sec)`: a shaper, where what was typed is behind it."""
-    if said.word("typed") not in ("(default)", ""):
-        entry = state.current(said.line)
-        entry.rate, entry.layer = said.number("shown_rate") * 1000, "l1"
+    if parsed.word("typed") not in ("(default)", ""):
+        entry = state.current(parsed.line)
+        entry.rate, entry.layer = parsed.number("shown_rate") * 1000, "l1"
 
 
-def _shown_weight(state: Policies, said: Said) -> None:
-    state.current(said.line).share = said.number("shown_weight")
+def _parse_shown_weight(state: Policies, parsed: ParsedLine) -> None:
+    state.current(parsed.line).share = parsed.number("shown_weight")
 
 
 def _level(text: str) -> int:
     """A priority as `show qos interface` shows it: "(HP1)"."""
     if not (text.startswith("(HP") and text.endswith(")")):
         raise Mistake.word(text, "a priority such as (HP1)")
-    return whole(text[3:-1], "a priority", least=1, most=7)
+    return integer(text[3:-1], "a priority", least=1, most=7)
 
 
 def _in_brackets(text: str) -> int:
     if not (text.startswith("(") and text.endswith(")")):
         raise Mistake.word(text, "a weight such as (20)")
-    return whole(text[1:-1], "a weight", least=1)
+    return integer(text[1:-1], "a weight", least=1)
 
 
 _CONFIGURED: Sequence[Form[Handler]] = (
@@ -220,10 +220,10 @@ _CONFIGURED: Sequence[Form[Handler]] = (
 _SHOWN: Sequence[Form[Handler]] = (
     Form("NOTE:-|NPU|Total|VOQ|Policy|SPI|PFC|Accounting|Egressq|LOW|Peak|Guaranteed ...", ignore),
     Form("Interface ...", ignore),
-    Form("Level1|Level2 Class [<shown_level>] = <class>", _shown_class),
-    Form("Queue Max. BW. = <shown_rate> kbps <typed> ...", _shown_rate),
+    Form("Level1|Level2 Class [<shown_level>] = <class>", _parse_shown_class),
+    Form("Queue Max. BW. = <shown_rate> kbps <typed> ...", _parse_shown_rate),
     Form("Queue Min. BW. = ...", ignore),
-    Form("Inverse Weight / Weight = <count> / <shown_weight>", _shown_weight),
+    Form("Inverse Weight / Weight = <count> / <shown_weight>", _parse_shown_weight),
     Form("Inverse Weight / Weight = ...", ignore),
     Form("TailDrop Threshold = <amount> unit=bytes ...", take_limit),
     Form("WRED not configured for this class", ignore),
@@ -242,11 +242,11 @@ _READERS: Mapping[str, Reader] = {
     **amounts(amount=2**32 - 1, level=7, share=2**32 - 1, rate=2**32 - 1, least=MOST_THRESHOLD, most=MOST_THRESHOLD),
     **dict.fromkeys(("policy", "class", "word", "of", "typed"), identifier),
     "shown_level": _level,
-    "shown_rate": lambda text: whole(text, "a rate"),
+    "shown_rate": lambda text: integer(text, "a rate"),
     "shown_weight": _in_brackets,
-    "count": lambda text: whole(text, "a count"),
+    "count": lambda text: integer(text, "a count"),
     "rule": _rule,
-    "policed_percent": lambda text: whole(text, "whole percent", least=1, most=100),
+    "policed_percent": lambda text: integer(text, "whole percent", least=1, most=100),
 }
 _OPENING = "a line of a policy-map or of `show qos interface`, such as `queue-limit 96000 bytes`"
 _GRAMMAR: Grammar[Handler] = Grammar((*_CONFIGURED, *_SHOWN), _READERS, _OPENING)

@@ -16,7 +16,7 @@ from forebay.configuration.platforms.junos_text import (
     elsewhere,
     paths,
 )
-from forebay.configuration.platforms.modular_qos import legible
+from forebay.configuration.platforms.modular_qos import router_name
 from forebay.configuration.platforms.platform import Assumed, Fitted, Reading
 from forebay.configuration.platforms.routers import (
     WRED,
@@ -93,15 +93,15 @@ class Junos(Router):
         percent = round(100 * Fraction(level.in_bytes(port.packet)) / Fraction(queue.amount))
         return _part(min(99, max(1, percent)), queue)
 
-    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
-        ends = [_percent(self.level(asked.level(name), limit, port), limit) for name in ("min", "max")]
+    def red(self, requested: Discipline, limit: Limit, port: Port) -> Discipline:
+        ends = [_percent(self.level(requested.level(name), limit, port), limit) for name in ("min", "max")]
         least = min(ends[0], 98)
         most = max(ends[1], least + 1)
         # With ECN a rise to all within one percent is a step.
-        steep = 99 if asked.ecn and most == least + 1 else 100
-        probability = min(steep, max(0, round(asked.number("max_p") * 100)))
-        gentle = asked.switch("gentle") and probability < 100
-        return _curve(_bend(least, most, probability, gentle=gentle), limit, ecn=asked.ecn)
+        steep = 99 if requested.ecn and most == least + 1 else 100
+        probability = min(steep, max(0, round(requested.number("max_p") * 100)))
+        gentle = requested.switch("gentle") and probability < 100
+        return _curve(_bend(least, most, probability, gentle=gentle), limit, ecn=requested.ecn)
 
     def shares(self, weights: Sequence[float]) -> list[float]:
         return lowest_terms(_percents(weights)) if weights else []
@@ -136,10 +136,10 @@ class Junos(Router):
             if elsewhere(words):
                 skipped.append(skipped_line(words))
                 continue
-            then, said = GRAMMAR.read(words)
-            then(state, said)
-        told = _Resolved(state, assumed).port()
-        return dataclasses.replace(told, skipped=tuple(skipped))
+            then, parsed = GRAMMAR.read(words)
+            then(state, parsed)
+        port = _Resolved(state, assumed).port()
+        return dataclasses.replace(port, skipped=tuple(skipped))
 
 
 _COS = "set class-of-service"
@@ -182,17 +182,17 @@ def _curve(points: Points, limit: Limit, *, ecn: bool) -> Discipline:
         return Discipline("step", {"threshold": _part(most, limit), "others": "drop"}, ecn=True)
     gentle = points == _bend(least, most, probability, gentle=True) and (end, last) != (most + 1, 100)
     values: dict[str, Value] = {"min": _part(least, limit), "max": _part(most, limit), "max_p": probability / 100}
-    told = wred(values, ecn=ecn)
-    return told.having(gentle=gentle)
+    discipline = wred(values, ecn=ecn)
+    return discipline.having(gentle=gentle)
 
 
 def _points(queue: Queue) -> Points:
     """The drop profile of a queue whose discipline has one."""
-    told = queue.discipline
-    if told.kind == "step":
-        return _step(_percent(told.level("threshold"), queue.limit))
-    ends = (_percent(told.level("min"), queue.limit), _percent(told.level("max"), queue.limit))
-    return _bend(*ends, round(told.number("max_p") * 100), gentle=told.switch("gentle"))
+    discipline = queue.discipline
+    if discipline.kind == "step":
+        return _step(_percent(discipline.level("threshold"), queue.limit))
+    ends = (_percent(discipline.level("min"), queue.limit), _percent(discipline.level("max"), queue.limit))
+    return _bend(*ends, round(discipline.number("max_p") * 100), gentle=discipline.switch("gentle"))
 
 
 def _scheduler(name: str, queue: Queue, port: Port, served: tuple[str, str]) -> list[str]:
@@ -223,7 +223,7 @@ def _entries(classes: Classes) -> list[_Entry]:
     shares = iter(_percents([entry.weight for entry, level in found if level is None]))
     entries: list[_Entry] = []
     for at, (entry, level) in enumerate(found):
-        name = REST if at == len(found) - 1 else legible(entry.name)
+        name = REST if at == len(found) - 1 else router_name(entry.name)
         if name in [known for _, known, *_ in entries]:
             name = f"{name}-{at}"
         priority = "low" if level is None else PRIORITIES[level - 1]
@@ -242,11 +242,11 @@ def _percents(weights: Sequence[float]) -> list[int]:
     total = sum(weights)
     found = [percents(weights, 100 - left) for left in range(_LEFT[0], _LEFT[1] + 1)]
 
-    def off(told: Sequence[int]) -> float:
-        wanted = [weight / total if total > 0 else 1 / len(weights) for weight in weights]
-        return max(abs(share / sum(told) - want) for share, want in zip(told, wanted, strict=True))
+    def off(shares: Sequence[int]) -> float:
+        required = [weight / total if total > 0 else 1 / len(weights) for weight in weights]
+        return max(abs(share / sum(shares) - want) for share, want in zip(shares, required, strict=True))
 
-    return min(found, key=lambda told: round(off(told), 9))
+    return min(found, key=lambda stated: round(off(stated), 9))
 
 
 def _forwarding(entries: Sequence[_Entry]) -> Iterator[tuple[int, str]]:
@@ -294,15 +294,15 @@ class _Resolved:
         if len(schedulers) == 1:
             queue = self._queue(schedulers[0], counted)
             return Reading(bare.with_queue(queue), tuple(self.how), unknown=tuple(self.unknown))
-        said = sum(entry.share or 0 for entry in schedulers)
+        total_share = sum(entry.share or 0 for entry in schedulers)
         silent = sum(entry.share is None and entry.priority == "low" for entry in schedulers)
-        left = max(1, (100 - said) // max(1, silent))
+        left = max(1, (100 - total_share) // max(1, silent))
         found = []
         for entry in schedulers:
             level = None if entry.priority == "low" else _READ.index(entry.priority) + 1
             weight = float(entry.share if entry.share is not None else left)
-            told = TrafficClass(entry.forwarding or entry.name, (), weight, self._queue(entry, counted))
-            found.append((told, level))
+            traffic_class = TrafficClass(entry.forwarding or entry.name, (), weight, self._queue(entry, counted))
+            found.append((traffic_class, level))
         return Reading(bare.with_queue(prioritized(found)), tuple(self.how), unknown=tuple(self.unknown))
 
     def _schedulers(self) -> list[Scheduler]:
@@ -310,9 +310,9 @@ class _Resolved:
         if state.attached and state.attached != "<default>":
             if state.attached not in state.maps:
                 likely = closest(state.attached, state.maps)
-                meant = f"; did you mean `{likely}`?" if likely else ""
+                suggestion = f"; did you mean `{likely}`?" if likely else ""
                 known = ", ".join(f"`{name}`" for name in state.maps) or "a text that has it"
-                raise InputError(f"translate: found no scheduler map `{state.attached}`; allowed: {known}{meant}")
+                raise InputError(f"translate: found no scheduler map `{state.attached}`; allowed: {known}{suggestion}")
             return [state.schedulers[name] for name in state.maps[state.attached] if name != _CONTROL]
         if not state.schedulers.keys() - {_CONTROL}:
             raise InputError("translate: found no scheduler; allowed: one such as `buffer-size temporal 5000`")
@@ -329,8 +329,8 @@ class _Resolved:
     def _queue(self, entry: Scheduler, rate: Fraction | None) -> Queue:
         where = f"scheduler `{entry.name}`" if entry.name else "the scheduler"
         if entry.microseconds is None or rate is None:
-            said = f", {entry.part} of the port's" if entry.part else ""
-            self.unknown.append(f"{entry.name}: its buffer{said}, which differs by card; the device shows it")
+            text = f", {entry.part} of the port's" if entry.part else ""
+            self.unknown.append(f"{entry.name}: its buffer{text}, which differs by card; the device shows it")
             if entry.profiles:
                 self.unknown.append(f"{entry.name}: the thresholds of its drop profile, which are parts of the buffer")
             return Queue(UNKNOWN, Discipline("droptail"))

@@ -9,9 +9,9 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_qos import amounts, identifier
-from forebay.configuration.reading import Mistake, Word, foreign, statements, whole
+from forebay.configuration.reading import Mistake, Word, foreign, integer, statements
 
 __all__ = ["GRAMMAR", "STATEMENTS", "Scheduler", "State", "elsewhere", "paths"]
 
@@ -49,111 +49,111 @@ class State:
     maps: dict[str, list[str]] = field(default_factory=dict)
     attached: str = ""
     rate: int | None = None
-    shown: str = ""
+    shown_scheduler: str = ""
 
-    def scheduler(self, said: Said) -> Scheduler:
+    def scheduler(self, parsed: ParsedLine) -> Scheduler:
         """The scheduler that a line concerns; a part of a configuration concerns one without a name."""
-        name = said.word("scheduler", self.shown)
-        return self.schedulers.setdefault(name, Scheduler(name, said.line))
+        name = parsed.word("scheduler", self.shown_scheduler)
+        return self.schedulers.setdefault(name, Scheduler(name, parsed.line))
 
-    def profile(self, said: Said) -> _Profile:
+    def profile(self, parsed: ParsedLine) -> _Profile:
         """The drop profile that a line concerns."""
-        return self.profiles.setdefault(said.word("profile"), _Profile())
+        return self.profiles.setdefault(parsed.word("profile"), _Profile())
 
 
-_Handler = Callable[[State, Said], None]
+_Handler = Callable[[State, ParsedLine], None]
 
 
-def _temporal(state: State, said: Said) -> None:
-    state.scheduler(said).microseconds = said.number("microseconds")
+def _temporal(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).microseconds = parsed.number("microseconds")
 
 
-def _share_of_buffer(state: State, said: Said) -> None:
+def _share_of_buffer(state: State, parsed: ParsedLine) -> None:
     """A part of the port's buffer, whose size only the card knows."""
-    state.scheduler(said).part = f"{said.number('percent')} %" if said.has("percent") else "the remainder"
+    state.scheduler(parsed).part = f"{parsed.number('percent')} %" if parsed.has("percent") else "the remainder"
 
 
-def _bits_of_scheduler(state: State, said: Said) -> None:
-    state.scheduler(said).bits = said.number("rate")
+def _bits_of_scheduler(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).bits = parsed.number("rate")
 
 
-def _rate(state: State, said: Said) -> None:
-    state.scheduler(said).share = said.number("percent") if said.has("percent") else None
+def _rate(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).share = parsed.number("percent") if parsed.has("percent") else None
 
 
-def _priority(state: State, said: Said) -> None:
-    state.scheduler(said).priority = said.word("priority")
+def _priority(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).priority = parsed.word("priority")
 
 
-def _profile_map(state: State, said: Said) -> None:
-    state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
+def _profile_map(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).profiles.setdefault(parsed.word("profile"), parsed.line)
 
 
-def _marks(state: State, said: Said) -> None:
-    state.scheduler(said).ecn = True
+def _marks(state: State, parsed: ParsedLine) -> None:
+    state.scheduler(parsed).ecn = True
 
 
-def _levels(state: State, said: Said) -> None:
-    state.profile(said).levels += _numbers(said)
+def _levels(state: State, parsed: ParsedLine) -> None:
+    state.profile(parsed).levels += _numbers(parsed)
 
 
-def _drops(state: State, said: Said) -> None:
-    state.profile(said).drops += _numbers(said)
+def _drops(state: State, parsed: ParsedLine) -> None:
+    state.profile(parsed).drops += _numbers(parsed)
 
 
-def _numbers(said: Said) -> list[int]:
-    listed = said.values["percents"]
+def _numbers(parsed: ParsedLine) -> list[int]:
+    listed = parsed.values["percents"]
     assert isinstance(listed, list)
     return listed
 
 
-def _mapped(state: State, said: Said) -> None:
-    scheduler = state.scheduler(said)
-    scheduler.forwarding = said.word("word")
-    state.maps.setdefault(said.word("map"), []).append(scheduler.name)
+def _mapped(state: State, parsed: ParsedLine) -> None:
+    scheduler = state.scheduler(parsed)
+    scheduler.forwarding = parsed.word("word")
+    state.maps.setdefault(parsed.word("map"), []).append(scheduler.name)
 
 
-def _attach(state: State, said: Said) -> None:
-    state.attached = said.word("map")
+def _attach(state: State, parsed: ParsedLine) -> None:
+    state.attached = parsed.word("map")
 
 
-def _shape(state: State, said: Said) -> None:
-    state.rate = said.number("rate")
+def _shape(state: State, parsed: ParsedLine) -> None:
+    state.rate = parsed.number("rate")
 
 
-def _shown_map(state: State, said: Said) -> None:
+def _parse_shown_map(state: State, parsed: ParsedLine) -> None:
     """`Scheduler map: NAME, Index: N` of a scheduler map or of an interface."""
-    state.attached = said.word("map")
+    state.attached = parsed.word("map")
 
 
-def _shown_scheduler(state: State, said: Said) -> None:
+def _parse_shown_scheduler(state: State, parsed: ParsedLine) -> None:
     """`Scheduler: NAME, Forwarding class: NAME, Index: N`."""
-    state.shown = said.word("scheduler")
-    scheduler = state.scheduler(said)
-    scheduler.forwarding = said.word("word")
+    state.shown_scheduler = parsed.word("scheduler")
+    scheduler = state.scheduler(parsed)
+    scheduler.forwarding = parsed.word("word")
     state.maps.setdefault(state.attached, []).append(scheduler.name)
 
 
-def _shown_figures(state: State, said: Said) -> None:
+def _parse_shown_figures(state: State, parsed: ParsedLine) -> None:
     """`Transmit rate: 20 percent, Rate Limit: none, Buffer size: 5000 us, Buffer Limit: none, Priority: low`."""
-    _rate(state, said)
-    _shown_buffer(state, said)
+    _rate(state, parsed)
+    _parse_shown_buffer(state, parsed)
 
 
-def _shown_buffer(state: State, said: Said) -> None:
-    if said.has("microseconds"):
-        _temporal(state, said)
-    if said.has("priority"):
-        state.scheduler(said).priority = said.word("priority")
+def _parse_shown_buffer(state: State, parsed: ParsedLine) -> None:
+    if parsed.has("microseconds"):
+        _temporal(state, parsed)
+    if parsed.has("priority"):
+        state.scheduler(parsed).priority = parsed.word("priority")
 
 
-def _shown_profile(state: State, said: Said) -> None:
+def _parse_shown_profile(state: State, parsed: ParsedLine) -> None:
     """A row of drop profiles; only the name of Junos's own profile shows that it is tail drop."""
-    if said.word("profile") != "<default-drop-profile>":
-        state.scheduler(said).profiles.setdefault(said.word("profile"), said.line)
+    if parsed.word("profile") != "<default-drop-profile>":
+        state.scheduler(parsed).profiles.setdefault(parsed.word("profile"), parsed.line)
 
 
-def _ignore(_: State, __: Said) -> None:
+def _ignore(_: State, __: ParsedLine) -> None:
     """Ignore a line that does not concern queues."""
 
 
@@ -197,23 +197,23 @@ _FORMS: Sequence[Form[_Handler]] = (
 
 #: `show class-of-service scheduler-map` and `show class-of-service interface` (Juniper, 'Junos CLI Reference').
 _SHOWN: Sequence[Form[_Handler]] = (
-    Form("Scheduler map: <map> Index: <count>", _shown_map),
-    Form("Scheduler: <scheduler> Forwarding class: <word> Index: <count>", _shown_scheduler),
+    Form("Scheduler map: <map> Index: <count>", _parse_shown_map),
+    Form("Scheduler: <scheduler> Forwarding class: <word> Index: <count>", _parse_shown_scheduler),
     Form(
         "Transmit rate: [<percent> percent] [remainder|unconfigured] Rate Limit: <word> Buffer size: <microseconds> us "
         "[Buffer Limit: <word>] [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
-        _shown_figures,
+        _parse_shown_figures,
     ),
     Form(
         "Buffer Limit: <word> [Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low]",
-        _shown_buffer,
+        _parse_shown_buffer,
     ),
-    Form("Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low", _shown_buffer),
+    Form("Priority: priority=low-latency|strict-high|high|medium-high|medium-low|low", _parse_shown_buffer),
     Form("Shaping rate: <rate> bps", _shape),
     Form("Excess|Drop|Loss|Physical|Logical|Maximum|Queues|Exclude|Congestion-notification:|Object ...", _ignore),
     Form("Classifier|Rewrite|DSCP|Forwarding ...", _ignore),
-    Form("Low|High any|TCP|non-TCP <count> [<profile>]", _shown_profile),
-    Form("Medium low|high any|TCP|non-TCP <count> [<profile>]", _shown_profile),
+    Form("Low|High any|TCP|non-TCP <count> [<profile>]", _parse_shown_profile),
+    Form("Medium low|high any|TCP|non-TCP <count> [<profile>]", _parse_shown_profile),
 )
 
 
@@ -223,21 +223,21 @@ def _bits(text: str) -> int:
     factors = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
     if suffix not in factors:
         raise Mistake(f"`{text}`", "a rate such as 16192000, 16192k, 16m or 1g")
-    return whole(digits, "a rate such as 16192000, 16192k, 16m or 1g", least=1) * factors[suffix]
+    return integer(digits, "a rate such as 16192000, 16192k, 16m or 1g", least=1) * factors[suffix]
 
 
 def _time(text: str) -> int:
     """Microseconds with the suffix k of thousands, or none: "20k"."""
     what = "whole microseconds such as 20000 or 20k (thousands)"
     if text[-1:] in ("k", "K"):
-        return whole(text[:-1], what, least=1, most=32_000) * 1000
-    return whole(text, what, least=1, most=32_000_000)
+        return integer(text[:-1], what, least=1, most=32_000) * 1000
+    return integer(text, what, least=1, most=32_000_000)
 
 
 def _listed(text: str) -> list[int]:
     """Percent in brackets, which the splitting into words has joined: "[20,60]", or one alone."""
     inside = text.removeprefix("[").removesuffix("]")
-    return [whole(each, "whole percent", most=100) for each in inside.split(",")]
+    return [integer(each, "whole percent", most=100) for each in inside.split(",")]
 
 
 _READERS: Mapping[str, Reader] = {
@@ -246,7 +246,7 @@ _READERS: Mapping[str, Reader] = {
     "microseconds": _time,
     "percents": _listed,
     "rate": _bits,
-    "count": lambda text: whole(text, "an index"),
+    "count": lambda text: integer(text, "an index"),
 }
 
 

@@ -61,7 +61,7 @@ class Class:
         Whether the class marks packets.
     unsimulated : list of str
         Settings of the class that are not simulated.
-    fair : bool
+    fair_queue : bool
         Whether its flows are hashed into separate queues.
     percent : int, optional
         Rate of the shaper, in percent of the link's rate.
@@ -85,15 +85,15 @@ class Class:
     detects: bool = False
     ecn: bool = False
     unsimulated: list[str] = field(default_factory=list)
-    fair: bool = False
+    fair_queue: bool = False
     percent: int | None = None
     matches: set[str] = field(default_factory=set)
 
     @property
     def queues(self) -> bool:
         """Whether the text has a setting of its queue, its turn or its rate."""
-        said = (self.rate, self.percent, self.child, self.level, self.share, self.limit, self.alpha, self.weight)
-        return any(each is not None for each in said) or bool(self.curves) or self.detects or self.fair
+        keywords = (self.rate, self.percent, self.child, self.level, self.share, self.limit, self.alpha, self.weight)
+        return any(each is not None for each in keywords) or bool(self.curves) or self.detects or self.fair_queue
 
     @property
     def used(self) -> bool:
@@ -156,7 +156,7 @@ class Policies:
     matching: str = ""
     holding: dict[str, None] = field(default_factory=dict)
 
-    def named(self, name: str) -> Policy:
+    def get_or_create(self, name: str) -> Policy:
         """The policy of this name, created at its first use."""
         return self.policies.setdefault(name, Policy(name))
 
@@ -164,6 +164,6 @@ class Policies:
         """The class that a line concerns; a part of a configuration begins in the default class."""
         if self.at is None:
             if self.policy is None:
-                self.policy = self.named("")
+                self.policy = self.get_or_create("")
             self.at = self.policy.of(DEFAULT, line)
         return self.at

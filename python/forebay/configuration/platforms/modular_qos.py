@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import DEFAULT, Amount, Class, Curve, Policies, Policy
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.platforms.routers import members, prioritized, wred
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, Word, closest, foreign, skipped_line, statements, whole
+from forebay.configuration.reading import Mistake, Word, closest, foreign, integer, skipped_line, statements
 from forebay.errors import InputError
 from forebay.text.formatting import bandwidth, exactly
 
@@ -31,10 +31,10 @@ __all__ = [
     "attach_input",
     "identifier",
     "ignore",
-    "legible",
     "names",
     "reading",
     "resolved",
+    "router_name",
 ]
 
 #: Alternatives to fair-queue for a queue.
@@ -65,33 +65,33 @@ class Unit:
         return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
 
-Handler = Callable[["Policies", Said], None]
+Handler = Callable[["Policies", ParsedLine], None]
 
 
-def start_policy(state: Policies, said: Said) -> None:
+def start_policy(state: Policies, parsed: ParsedLine) -> None:
     """`policy-map NAME`."""
-    state.policy, state.at, state.interface = state.named(said.word("policy")), None, False
+    state.policy, state.at, state.interface = state.get_or_create(parsed.word("policy")), None, False
 
 
-def start_class(state: Policies, said: Said) -> None:
+def start_class(state: Policies, parsed: ParsedLine) -> None:
     """`class NAME`."""
     if state.policy is None:
-        state.policy = state.named("")
-    state.at = state.policy.of(said.word("class"), said.line)
+        state.policy = state.get_or_create("")
+    state.at = state.policy.of(parsed.word("class"), parsed.line)
 
 
-def start_other(state: Policies, said: Said) -> None:
+def start_other(state: Policies, parsed: ParsedLine) -> None:
     """`class-map NAME`, whose values say which curve of WRED counts."""
     state.policy, state.at, state.interface = None, None, False
-    state.matching = said.word("class")
+    state.matching = parsed.word("class")
 
 
 def take_match(state: Policies, words: Sequence[Word]) -> None:
     """`match dscp af11 af12`, `match ip precedence 3`."""
-    said = [word.text for word in words[1:] if word.text not in ("ip", "not")]
-    if said and said[0] in VALUED and "not" not in (word.text for word in words):
+    criteria = [word.text for word in words[1:] if word.text not in ("ip", "not")]
+    if criteria and criteria[0] in VALUED and "not" not in (word.text for word in words):
         named = state.matches.setdefault(state.matching, set())
-        named.update(f"{said[0]} {value_of(text)}" for text in said[1:])
+        named.update(f"{criteria[0]} {value_of(text)}" for text in criteria[1:])
 
 
 #: Header fields whose values WRED may distinguish.
@@ -108,83 +108,83 @@ def value_of(text: str) -> str:
     return _NAMED_VALUES.get(text.lower(), text.lower())
 
 
-def start_interface(state: Policies, _: Said) -> None:
+def start_interface(state: Policies, _: ParsedLine) -> None:
     """`interface NAME`."""
     state.policy, state.at, state.interface = None, None, True
 
 
-def attach(state: Policies, said: Said) -> None:
+def attach(state: Policies, parsed: ParsedLine) -> None:
     """`service-policy output NAME` at an interface, `service-policy NAME` in a class."""
-    policy = state.named(said.word("policy"))
-    if state.interface or said.has("direction"):
+    policy = state.get_or_create(parsed.word("policy"))
+    if state.interface or parsed.has("direction"):
         state.attached.append(policy)
     else:
-        state.current(said.line).child = policy
+        state.current(parsed.line).child = policy
 
 
-def show(state: Policies, said: Said) -> None:
+def show(state: Policies, parsed: ParsedLine) -> None:
     """Read the policy of an interface or, without a direction, of a class from a device's output."""
-    policy = state.named(said.word("policy"))
-    if said.has("direction"):
+    policy = state.get_or_create(parsed.word("policy"))
+    if parsed.has("direction"):
         state.attached.append(policy)
     else:
-        state.current(said.line).child = policy
+        state.current(parsed.line).child = policy
     state.policy, state.at = policy, None
 
 
-def take_limit(state: Policies, said: Said) -> None:
+def take_limit(state: Policies, parsed: ParsedLine) -> None:
     """`queue-limit N UNIT`."""
-    state.current(said.line).limit = Amount(said.number("amount"), said.word("unit", "packets"), said.line)
+    state.current(parsed.line).limit = Amount(parsed.number("amount"), parsed.word("unit", "packets"), parsed.line)
 
 
-def take_level(state: Policies, said: Said) -> None:
+def take_level(state: Policies, parsed: ParsedLine) -> None:
     """`priority level N`."""
-    state.current(said.line).level = said.number("level", 1)
+    state.current(parsed.line).level = parsed.number("level", 1)
 
 
-def take_policed(state: Policies, said: Said) -> None:
+def take_policed(state: Policies, parsed: ParsedLine) -> None:
     """`priority percent N`, `priority KBPS`: a priority whose packets are dropped above a rate."""
-    entry = state.current(said.line)
-    entry.level = said.number("level", 1)
-    unit = "%" if said.has("policed_percent") else "kb/s"
-    most = said.number("policed_percent") or said.number("policed")
+    entry = state.current(parsed.line)
+    entry.level = parsed.number("level", 1)
+    unit = "%" if parsed.has("policed_percent") else "kb/s"
+    most = parsed.number("policed_percent") or parsed.number("policed")
     entry.unsimulated.append(f"its policer of {most} {unit}, which a scenario has as `policer` of a link")
 
 
-def take_percent(state: Policies, said: Said) -> None:
+def take_percent(state: Policies, parsed: ParsedLine) -> None:
     """`shape average percent N`."""
-    state.current(said.line).percent = said.number("policed_percent")
+    state.current(parsed.line).percent = parsed.number("policed_percent")
 
 
-def take_thresholds(state: Policies, said: Said) -> None:
+def take_thresholds(state: Policies, parsed: ParsedLine) -> None:
     """`queue-limit dscp af23 percent 80`: a limit of its own for each value."""
-    entry = state.current(said.line)
+    entry = state.current(parsed.line)
     text = "its queue-limit of each value, as a class of a scenario has one limit"
     entry.unsimulated += [] if text in entry.unsimulated else [text]
 
 
-def attach_input(state: Policies, said: Said) -> None:
+def attach_input(state: Policies, parsed: ParsedLine) -> None:
     """`service-policy input NAME`."""
-    state.arriving.add(said.word("policy"))
+    state.arriving.add(parsed.word("policy"))
 
 
-def take_share(state: Policies, said: Said) -> None:
+def take_share(state: Policies, parsed: ParsedLine) -> None:
     """`bandwidth remaining ratio N` and the like."""
-    entry = state.current(said.line)
-    entry.share, entry.share_unit = said.number("share"), said.word("of", "ratio")
+    entry = state.current(parsed.line)
+    entry.share, entry.share_unit = parsed.number("share"), parsed.word("of", "ratio")
 
 
-def take_detection(state: Policies, said: Said) -> None:
+def take_detection(state: Policies, parsed: ParsedLine) -> None:
     """`random-detect`."""
-    state.current(said.line).detects = True
+    state.current(parsed.line).detects = True
 
 
-def take_ecn(state: Policies, said: Said) -> None:
+def take_ecn(state: Policies, parsed: ParsedLine) -> None:
     """`random-detect ecn`."""
-    state.current(said.line).ecn = True
+    state.current(parsed.line).ecn = True
 
 
-def ignore(_: Policies, __: Said) -> None:
+def ignore(_: Policies, __: ParsedLine) -> None:
     """Ignore a line that does not concern queues."""
 
 
@@ -205,21 +205,21 @@ def identifier(text: str) -> str:
     return text
 
 
-def legible(name: str, *, most: int = 30) -> str:
+def router_name(name: str, *, most: int = 30) -> str:
     """A scenario's name in characters that routers allow."""
-    kept = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
-    return kept[:most] or "class"
+    allowed = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in name)
+    return allowed[:most] or "class"
 
 
 def names(classes: Classes) -> list[str]:
     """Distinct names of classes; the last class without a strict priority is the default class."""
     rest = max((at for at, (_, level) in enumerate(members(classes)) if level is None), default=-1)
-    told: list[str] = []
+    messages: list[str] = []
     for at, entry in enumerate(classes.classes):
-        bare = PREFIX + legible(entry.name)
-        free = DEFAULT if at == rest else bare if bare not in (*told, DEFAULT) else f"{bare}-{at + 1}"
-        told.append(free)
-    return told
+        bare = PREFIX + router_name(entry.name)
+        free = DEFAULT if at == rest else bare if bare not in (*messages, DEFAULT) else f"{bare}-{at + 1}"
+        messages.append(free)
+    return messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
         if first == "match":
             take_match(state, words)
         try:
-            then, said = grammar.read(words)
+            then, parsed = grammar.read(words)
         except InputError:
             # Values may come first, too (a row of a table, the name of an interface), so try to read the line before
             # skipping it.
@@ -277,13 +277,13 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
                 raise
             skipped.append(skipped_line(words))
             continue
-        then(state, said)
+        then(state, parsed)
     for policy in state.policies.values():
         for entry in policy.classes:
             entry.matches |= state.matches.get(entry.name, set())
     root = _root(state, skipped)
-    told = resolved(root, assumed, shape, state.speed)
-    return dataclasses.replace(told, skipped=tuple(skipped))
+    resolution = resolved(root, assumed, shape, state.speed)
+    return dataclasses.replace(resolution, skipped=tuple(skipped))
 
 
 #: Words that mean something else for an interface than for a class.
@@ -318,9 +318,9 @@ def _root(state: Policies, skipped: list[str]) -> Policy:
         roots = queueing or roots
     if state.attached:
         if not state.attached[0].classes:
-            meant = closest(state.attached[0].name, [policy.name for policy in roots])
+            suggestion = closest(state.attached[0].name, [policy.name for policy in roots])
             known = ", ".join(f"`{policy.name}`" for policy in roots if policy.name) or "a text that has its policy-map"
-            allowed = f"{known}" + (f"; did you mean `{meant}`?" if meant else "")
+            allowed = f"{known}" + (f"; did you mean `{suggestion}`?" if suggestion else "")
             raise InputError(f"translate: found no policy-map `{state.attached[0].name}`; allowed: {allowed}")
         return state.attached[0]
     if len(roots) != 1:
@@ -364,11 +364,11 @@ class _Resolved:
             if each.percent is not None or each.rate is not None:
                 most = f"{each.percent} %" if each.rate is None else rate_text(each.rate)
                 each.unsimulated.append(f"its shaper of {most}, which a class of a scenario does not have")
-        said = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsimulated]
-        self.unsimulated += dict.fromkeys(said)
+        texts = [f"{each.name}: {text}" for each in (top, *policy.classes) for text in each.unsimulated]
+        self.unsimulated += dict.fromkeys(texts)
         if len(policy.classes) == 1:
             only = policy.classes[0]
-            if only.fair:
+            if only.fair_queue:
                 raise Mistake("`fair-queue`", _FAIR).error(only.line)
             drops = only.detects or bool(only.curves)
             cisco = self.shape.limit == "queue-limit"
@@ -397,15 +397,15 @@ class _Resolved:
 
         None if it depends on the link's rate and the text does not have this rate.
         """
-        told = (
+        port = (
             None
             if entry.rate is None
             else Port(entry.rate, self.assumed.packet, _NOTHING, layer=entry.layer, wire=entry.wire).ip_rate
         )
         if rate is None:
-            return told if part == 1 else None
+            return port if part == 1 else None
         most = [rate * part]
-        most += [] if told is None else [told]
+        most += [] if port is None else [port]
         most += [] if entry.percent is None else [rate * entry.percent / 100]
         return min(most)
 
@@ -422,16 +422,16 @@ class _Resolved:
             raise InputError(
                 f"translate: found bandwidth in {' and '.join(sorted(units))}; allowed: one unit in a policy"
             )
-        said = sum(entry.share or 0 for entry in turns)
+        sum_of_shares = sum(entry.share or 0 for entry in turns)
         silent = sum(entry.share is None for entry in turns)
-        whole_link = {"percent": 100, "kbps": int(rate / 1000) if rate is not None else said + silent}
-        left = (whole_link[next(iter(units))] - said) // max(1, silent) if units and units != {"ratio"} else 1
+        whole_link = {"percent": 100, "kbps": int(rate / 1000) if rate is not None else sum_of_shares + silent}
+        left = (whole_link[next(iter(units))] - sum_of_shares) // max(1, silent) if units and units != {"ratio"} else 1
         return [entry.share if entry.share is not None else max(1, left) for entry in policy.classes]
 
     def queue(self, entry: Class, rate: Fraction | None) -> Queue:
         """The queue of a class; its times count at `rate`."""
         limit = UNKNOWN if entry.limit is None else self.limit(entry.limit, rate)
-        if entry.fair:
+        if entry.fair_queue:
             self.unsimulated.append(f"{entry.name}: fair-queue, whose hashed queues nothing here simulates")
         if not limit.known:
             self.unknown.append(f"{entry.name}: its buffer, as there is no {self.shape.limit}; {self.shape.missing}")
@@ -453,9 +453,9 @@ class _Resolved:
         least, most = self.limit(curve.least, rate, beside), self.limit(curve.most, rate, beside)
         if entry.ecn and least == most and curve.probability in (1, None):
             return Queue(limit, Discipline("step", {"threshold": least, "others": self.shape.others}, ecn=True))
-        told = {"max_p": curve.probability, "weight": entry.weight}
+        parameters = {"max_p": curve.probability, "weight": entry.weight}
         values: dict[str, Value] = {"min": least, "max": most}
-        values |= {name: value for name, value in told.items() if value is not None}
+        values |= {name: value for name, value in parameters.items() if value is not None}
         return Queue(limit, wred(values, ecn=entry.ecn))
 
     def curve(self, entry: Class) -> Curve:
@@ -523,4 +523,4 @@ def amounts(**limits: int) -> dict[str, Reader]:
 
 
 def _amount(most: int) -> Reader:
-    return lambda text: whole(text, "a whole number", least=1, most=most)
+    return lambda text: integer(text, "a whole number", least=1, most=most)

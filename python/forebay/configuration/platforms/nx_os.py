@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import Amount, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
     COMMON,
@@ -28,10 +28,10 @@ from forebay.configuration.platforms.modular_qos import (
     take_limit,
     take_share,
 )
-from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.platform import Assumed, Reading, round_up_to_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
-from forebay.configuration.reading import Mistake, whole
+from forebay.configuration.reading import Mistake, integer
 
 __all__ = ["NX_OS"]
 
@@ -82,7 +82,7 @@ class NxOs(Router):
         return self.shaped(port, "l2", FASTEST)
 
     def limit(self, limit: Limit, port: Port) -> Limit:
-        return self.within(whole_bytes(limit, port.packet), MOST)
+        return self.within(round_up_to_bytes(limit, port.packet), MOST)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         return self.within(Router.level(self, level, queue, port), MOST - 1)
@@ -108,21 +108,21 @@ class NxOs(Router):
 
 def _queue(queue: Queue) -> list[str]:
     """A queue's lines in its class."""
-    told = queue.discipline
-    if told.kind == "dynamic_threshold":
-        power = round(math.log2(told.number("alpha"))) + 7
+    discipline = queue.discipline
+    if discipline.kind == "dynamic_threshold":
+        power = round(math.log2(discipline.number("alpha"))) + 7
         return [f"    queue-limit dynamic {power}", f"    ! of a memory of {queue.limit.amount} bytes"]
     lines = [f"    queue-limit {queue.limit.amount} bytes"]
-    if told.kind == "droptail":
+    if discipline.kind == "droptail":
         return lines
-    if told.kind == "step":
-        least = most = told.level("threshold").amount
+    if discipline.kind == "step":
+        least = most = discipline.level("threshold").amount
         percent, weight = 100, 0
     else:
-        least, most = told.level("min").amount, told.level("max").amount
-        percent, weight = round(told.number("max_p") * 100), round(-math.log2(told.number("weight")))
+        least, most = discipline.level("min").amount, discipline.level("max").amount
+        percent, weight = round(discipline.number("max_p") * 100), round(-math.log2(discipline.number("weight")))
     line = f"    random-detect minimum-threshold {least} bytes maximum-threshold {most} bytes"
-    return [*lines, f"{line} drop-probability {percent} weight {weight}{' ecn' if told.ecn else ''}"]
+    return [*lines, f"{line} drop-probability {percent} weight {weight}{' ecn' if discipline.ecn else ''}"]
 
 
 def _classes(classes: Classes) -> list[str]:
@@ -145,52 +145,52 @@ def _classes(classes: Classes) -> list[str]:
     return lines
 
 
-def _shape(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    entry.rate, entry.layer = said.number("rate") * _RATES[said.word("rate_unit")], "l2"
+def _shape(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    entry.rate, entry.layer = parsed.number("rate") * _RATES[parsed.word("rate_unit")], "l2"
 
 
-def _speed(state: Policies, said: Said) -> None:
-    state.speed = said.number("speed") * 10**6
+def _speed(state: Policies, parsed: ParsedLine) -> None:
+    state.speed = parsed.number("speed") * 10**6
 
 
-def _dynamic(state: Policies, said: Said) -> None:
-    state.current(said.line).alpha = 2.0 ** (said.number("power") - 7)
+def _dynamic(state: Policies, parsed: ParsedLine) -> None:
+    state.current(parsed.line).alpha = 2.0 ** (parsed.number("power") - 7)
 
 
-def _curve(state: Policies, said: Said) -> None:
-    entry = state.current(said.line)
-    least = Amount(said.number("least"), said.word("unit"), said.line)
-    most = Amount(said.number("most"), said.word("most_unit"), said.line)
-    percent = said.number("percent") if said.has("percent") else None
+def _curve(state: Policies, parsed: ParsedLine) -> None:
+    entry = state.current(parsed.line)
+    least = Amount(parsed.number("least"), parsed.word("unit"), parsed.line)
+    most = Amount(parsed.number("most"), parsed.word("most_unit"), parsed.line)
+    percent = parsed.number("percent") if parsed.has("percent") else None
     entry.curves.append(Curve(least, most, None if percent is None else percent / 100))
-    entry.weight = 2.0 ** -said.number("weight") if said.has("weight") else None
-    entry.ecn = said.has("ecn")
+    entry.weight = 2.0 ** -parsed.number("weight") if parsed.has("weight") else None
+    entry.ecn = parsed.has("ecn")
 
 
-def _shown_queue(state: Policies, said: Said) -> None:
+def _parse_shown_queue(state: Policies, parsed: ParsedLine) -> None:
     """A row of `show queuing interface`: group, share, priority, shaper and limit."""
     if state.policy is None:
-        state.policy = state.named("")
+        state.policy = state.get_or_create("")
         state.attached.append(state.policy)
-    group = said.number("group")
-    entry = state.at = state.policy.of(QUEUES[7 - group], said.line)
-    share, level = said.number("shown_share", -1), said.number("shown_level", -1)
+    group = parsed.number("group")
+    entry = state.at = state.policy.of(QUEUES[7 - group], parsed.line)
+    share, level = parsed.number("shown_share", -1), parsed.number("shown_level", -1)
     entry.level = None if level < 0 else level
     entry.share = None if share < 0 else share
-    entry.alpha = 2.0 ** (said.number("shown_dynamic") - 7)
+    entry.alpha = 2.0 ** (parsed.number("shown_dynamic") - 7)
 
 
 def _or_none(text: str) -> int:
     """A number, or "-" where there is none, which is below all."""
-    return -1 if text == "-" else whole(text, "a number or -")
+    return -1 if text == "-" else integer(text, "a number or -")
 
 
 def _dynamic_limit(text: str) -> int:
     """A limit as `show queuing interface` shows it: "9(D)" is a dynamic one."""
     if not text.endswith("(D)"):
         raise Mistake.word(text, "a dynamic limit such as 9(D); the unit of static ones is not shown")
-    return whole(text[:-3], "a dynamic limit", most=DYNAMIC[-1])
+    return integer(text[:-3], "a dynamic limit", most=DYNAMIC[-1])
 
 
 _CONFIGURED: Sequence[Form[Handler]] = (
@@ -229,7 +229,7 @@ _SHOWN: Sequence[Form[Handler]] = (
     Form("Global|SNMP|slot|Egress|QoS-Group#|Min ...", ignore),
     Form("queue dropped|depth|transmit ...", ignore),
     Form("<rule>", ignore),
-    Form("<group> <shown_share> <shown_level> <minus> <minus> <minus> <shown_dynamic>", _shown_queue),
+    Form("<group> <shown_share> <shown_level> <minus> <minus> <minus> <shown_dynamic>", _parse_shown_queue),
     Form("<interface>", start_interface),
 )
 
@@ -249,11 +249,11 @@ def _interface(text: str) -> str:
 _READERS: Mapping[str, Reader] = {
     **amounts(amount=MOST, level=8, rate=10**12, least=MOST, most=MOST, percent=100, speed=10**6),
     **dict.fromkeys(("policy", "class", "word"), identifier),
-    "count": lambda text: whole(text, "a rate"),
-    "share": lambda text: whole(text, "whole percent", most=100),
-    "power": lambda text: whole(text, "a power", most=DYNAMIC[-1]),
-    "weight": lambda text: whole(text, "a weight", most=15),
-    "group": lambda text: whole(text, "a qos-group", most=7),
+    "count": lambda text: integer(text, "a rate"),
+    "share": lambda text: integer(text, "whole percent", most=100),
+    "power": lambda text: integer(text, "a power", most=DYNAMIC[-1]),
+    "weight": lambda text: integer(text, "a weight", most=15),
+    "group": lambda text: integer(text, "a qos-group", most=7),
     "shown_share": _or_none,
     "shown_level": _or_none,
     "minus": _or_none,

@@ -19,7 +19,7 @@ from forebay.configuration.platforms.linux.reader import layer_of, of_ip
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.tree import ALL, options_of
 from forebay.configuration.platforms.linux.units import size, time
-from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, round_up_to_packets
 from forebay.configuration.port import FRAMING, Classes, Direction, Limit, Port, Queue, TrafficClass, Value
 from forebay.configuration.quantities import rate_text
 from forebay.configuration.reading import (
@@ -27,11 +27,11 @@ from forebay.configuration.reading import (
     Word,
     Words,
     foreign,
+    integer,
     on_line,
     signed,
     skipped_line,
     statements,
-    whole,
 )
 from forebay.errors import UnsupportedError
 
@@ -101,14 +101,14 @@ class OpenWrt:
         if port.bits_per_second < 1000 or rate > 2**31 * 1000:
             raise UnsupportedError(f"openwrt does not support {port.bits_per_second} b/s; allowed: 1 kb/s to 2 Tb/s")
         other = None if port.other is None else max(1000, port.other // 1000 * 1000)
-        told = dataclasses.replace(port, rate=rate, memory=None, other=other)
+        changed = dataclasses.replace(port, rate=rate, memory=None, other=other)
         assert isinstance(port.queue, Queue), "a discipline without classes"
         draft = Draft(port.queue, name=self.name)
         if _kind(port) == "pfifo" and port.queue.limit.unit == "bytes":
-            draft.limit(whole_packets(port.queue.limit, port.packet), "SQM's overhead would count in bytes too")
-        ALL[_kind(port)].fit(draft, told)
+            draft.limit(round_up_to_packets(port.queue.limit, port.packet), "SQM's overhead would count in bytes too")
+        ALL[_kind(port)].fit(draft, changed)
         reasons = {"rate": "SQM counts whole kilobits per second", "memory": "ports of Linux share no memory"}
-        return Fitted(told.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
+        return Fitted(changed.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
 
     def write(self, port: Port) -> list[str]:
         """The file."""
@@ -135,8 +135,8 @@ class OpenWrt:
     def read(self, text: str, assumed: Assumed) -> Reading:
         """A section of /etc/config/sqm, or what `uci show sqm` prints."""
         skipped: list[str] = []
-        told = _reading(_section(text, skipped), assumed)
-        return dataclasses.replace(told, skipped=tuple(skipped))
+        port = _reading(_section(text, skipped), assumed)
+        return dataclasses.replace(port, skipped=tuple(skipped))
 
 
 def _kind(port: Port) -> str:
@@ -183,7 +183,7 @@ def _section(text: str, skipped: list[str]) -> dict[str, Word]:
             if (words.skip("uci") and not words.skip("set")) or not words.peek().startswith("sqm."):
                 skipped.append(skipped_line(line))
             else:
-                _shown(words, sections)
+                _parse_shown_option(words, sections)
         else:
             words.fail("config queue, option, or what `uci show sqm` prints", ["config", "option"])
     enabled = [found for found in sections if found.get("enabled", Word("1", 0)).text == "1" and found]
@@ -192,7 +192,7 @@ def _section(text: str, skipped: list[str]) -> dict[str, Word]:
     return enabled[0]
 
 
-def _shown(words: Words, sections: list[dict[str, Word]]) -> None:
+def _parse_shown_option(words: Words, sections: list[dict[str, Word]]) -> None:
     """A line of `uci show sqm`: sqm.eth0.upload='16000'."""
     line = words.line
     path, sign, value = words.take("").partition("=")
@@ -215,9 +215,9 @@ def _reading(found: dict[str, Word], assumed: Assumed) -> Reading:
 
     def number(name: str) -> int:
         try:
-            return whole(text(name, "0"))
+            return integer(text(name, "0"))
         except Mistake as mistake:
-            raise mistake.said_of(name).error(found[name].line) from None
+            raise mistake.with_name(name).error(found[name].line) from None
 
     rates = {"upload": number("upload"), "download": number("download")}
     only: Direction = "upload" if rates["upload"] or not rates["download"] else "download"
@@ -287,14 +287,14 @@ def _tiers(queue: Queue, kilobits: int, direction: Direction, left_out: list[str
     division = divide("htb", leaves, kilobits * 1000)
     left_out += division.unsimulated
     quanta = dict(zip(("priority", "best-effort", "background"), _QUANTA[direction], strict=True))
-    told = []
+    traffic_classes = []
     for each in division.parts:
         name = each.leaf.name
         own = queue.discipline
         if own.kind in ("fq_codel", "fq_pie") and not given:
             own = own.having(quantum=Limit(quanta[name], "bytes"))
-        told.append(TrafficClass(name, (), each.weight, Queue(queue.limit, own), each.priority))
-    return Classes("dwrr", tuple(told))
+        traffic_classes.append(TrafficClass(name, (), each.weight, Queue(queue.limit, own), each.priority))
+    return Classes("dwrr", tuple(traffic_classes))
 
 
 def _line(found: Mapping[str, Word], name: str) -> int | None:
@@ -317,11 +317,14 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
     letter, side = ("e", "egress") if direction == "upload" else ("i", "ingress")
     rest = ALL[kind].write(port.queue, dataclasses.replace(port, direction=direction)).split()
     options: dict[str, str] = {}
-    kept: list[str] = []
+    messages: list[str] = []
     if kind == "cake":
         # The script sets bandwidth, besteffort and overhead itself.
         at = rest.index("overhead")
-        kept = [*rest[rest.index("triple-isolate") : at], *(word for word in rest[at:] if word in ("ptm", "ingress"))]
+        messages = [
+            *rest[rest.index("triple-isolate") : at],
+            *(word for word in rest[at:] if word in ("ptm", "ingress")),
+        ]
         rest = []
     while rest:
         word = rest.pop(0)
@@ -330,10 +333,10 @@ def _way(port: Port, kind: str, direction: Direction) -> dict[str, str]:
         elif word in ("ecn", "noecn"):
             options[f"{side}_ecn"] = word.upper()
         else:
-            kept.append(word)
-    if kept:
+            messages.append(word)
+    if messages:
         advanced = {"qdisc_advanced": "1", "qdisc_really_really_advanced": "1"}
-        options |= {**advanced, f"{letter}qdisc_opts": " ".join(kept)}
+        options |= {**advanced, f"{letter}qdisc_opts": " ".join(messages)}
     return options
 
 
@@ -353,11 +356,11 @@ def _layer(
         # The script's words come first, then the user's own.
         script: dict[str, Value] = {"atm": True} if in_cells else {}
         script |= {"overhead": float(numbers["overhead"]), "mpu": Limit(max(0, numbers["tcMPU"]), "bytes")}
-        told = counted({**(script if linklayer != "none" else {}), **options})
+        framing = counted({**(script if linklayer != "none" else {}), **options})
     else:
-        told = Framing(numbers["overhead"] + HEADER, max(0, numbers["tcMPU"]), "atm" if in_cells else "none")
-        told = None if linklayer == "none" else told
-    return layer_of(told or Framing(HEADER), how, packet)
+        framing = Framing(numbers["overhead"] + HEADER, max(0, numbers["tcMPU"]), "atm" if in_cells else "none")
+        framing = None if linklayer == "none" else framing
+    return layer_of(framing or Framing(HEADER), how, packet)
 
 
 def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[str, Value]:
@@ -366,7 +369,7 @@ def _own(kind: str, way: str, kilobits: int, found: Mapping[str, Word]) -> dict[
     limit = found.get(f"{way}limit")
     if limit is not None:
         with on_line(limit.line):
-            options["limit"] = size(limit.text) if kind == "bfifo" else Limit(whole(limit.text), "packets")
+            options["limit"] = size(limit.text) if kind == "bfifo" else Limit(integer(limit.text), "packets")
     elif kind == "bfifo":
         options["limit"] = Limit(_DEFAULT_LIMIT * 1500, "bytes")
     else:

@@ -162,8 +162,8 @@ def bands(name: str, port: Port, queue: Queue, *, most: int) -> tuple[Classes, t
     groups = [*port.groups, *[""] * count][: max(count, len(port.groups))]
     members = [tuple(name for name in groups[band : band + 1] if name) for band in range(count - 1)]
     members.append(tuple(name for name in groups[count - 1 :] if name))
-    told = Queue(queue.limit, Discipline("droptail"))
-    classes = tuple(TrafficClass(f"band{band}", who, 1.0, told) for band, who in enumerate(members))
+    stated = Queue(queue.limit, Discipline("droptail"))
+    classes = tuple(TrafficClass(f"band{band}", who, 1.0, stated) for band, who in enumerate(members))
     drops = "the last packet of the lowest band" if queue.discipline.word("drop") == "lowest" else "the arrival"
     note = (
         f"buffer: simulated {queue.limit} that {count} bands share, dropping {drops}, "
@@ -184,11 +184,11 @@ def class_note(where: str, entry: TrafficClass, number: int, count: int) -> str:
     return f"{where} ({entry.name}): {who}, by DSCP {CODE_POINTS[number]}, to be replaced by yours"
 
 
-def whole_packets(limit: Limit, packet: int) -> Limit:
+def round_up_to_packets(limit: Limit, packet: int) -> Limit:
     """A limit rounded up to whole packets, at least one."""
     return Limit(max(1, -int(-limit.in_packets(packet) // 1)), "packets")
 
 
-def whole_bytes(limit: Limit, packet: int, least: int = 1) -> Limit:
+def round_up_to_bytes(limit: Limit, packet: int, least: int = 1) -> Limit:
     """A limit rounded up to whole bytes."""
     return Limit(max(least, -int(-limit.in_bytes(packet) // 1)), "bytes")

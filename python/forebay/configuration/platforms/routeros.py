@@ -20,7 +20,7 @@ from forebay.configuration.platforms.linux.reader import layer_of
 from forebay.configuration.platforms.linux.red import burst_of, shift_of
 from forebay.configuration.platforms.linux.sharing import Leaf, divide
 from forebay.configuration.platforms.linux.units import time_word
-from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, whole_packets
+from forebay.configuration.platforms.platform import Assumed, Fitted, Reading, round_up_to_packets
 from forebay.configuration.port import (
     UNKNOWN,
     Classes,
@@ -38,12 +38,12 @@ from forebay.configuration.reading import (
     Words,
     closest,
     foreign,
+    integer,
     on_line,
     signed,
     skipped_line,
     statements,
     suffixed,
-    whole,
 )
 from forebay.errors import InputError, UnsupportedError
 
@@ -68,11 +68,11 @@ def _size(text: str) -> Value:
 
 
 def _packets(text: str) -> Value:
-    return Limit(whole(text, "a number of packets"), "packets")
+    return Limit(integer(text, "a number of packets"), "packets")
 
 
 def _count(text: str) -> Value:
-    return float(whole(text))
+    return float(integer(text))
 
 
 def _signed(text: str) -> Value:
@@ -169,32 +169,32 @@ class RouterOs:
         kind = port.queue.discipline.kind
         draft = Draft(port.queue, name=self.name)
         layer = port.layer if kind == "cake" else "l3"
-        told = dataclasses.replace(port, layer=layer, memory=None)
+        changed = dataclasses.replace(port, layer=layer, memory=None)
         if kind == "droptail":
-            KINDS["bfifo" if port.queue.limit.unit == "bytes" else "pfifo"].fit(draft, told)
+            KINDS["bfifo" if port.queue.limit.unit == "bytes" else "pfifo"].fit(draft, changed)
         elif kind == "cake":
-            CAKE.fit(draft, told)
+            CAKE.fit(draft, changed)
         elif kind == "red":
             _fit_red(draft, port)
         elif kind == "sfq":
             _fit_sfq(draft, port)
         else:
-            KINDS[kind].fit(draft, told)
+            KINDS[kind].fit(draft, changed)
             if kind == "fq_codel":
                 draft.set("batch", 64.0, "fixed by the kernel")
         reasons = {
             "rate_layer": "RouterOS knows no overhead of a shaper, but in cake",
             "memory": "ports of Linux share no memory",
         }
-        return Fitted(told.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
+        return Fitted(changed.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
 
     def write(self, port: Port) -> list[str]:
         """The commands."""
         assert isinstance(port.queue, Queue), "a discipline without classes"
         kind, properties = _written(port, port.queue)
         prefix = f"{kind}-"
-        said = " ".join(f"{prefix}{name}={value}" for name, value in properties.items())
-        lines = ["/queue type", f"add name=forebay kind={kind} {said}"]
+        text = " ".join(f"{prefix}{name}={value}" for name, value in properties.items())
+        lines = ["/queue type", f"add name=forebay kind={kind} {text}"]
         if kind == "cake":
             return [*lines, "/queue interface", "set ether1 queue=forebay"]
         limit = _rate_word(port.bits_per_second)
@@ -207,9 +207,9 @@ class RouterOs:
 
 def _fit_red(draft: Draft, port: Port) -> None:
     why = f"RouterOS counts packets, here of {port.packet} bytes"
-    draft.limit(whole_packets(draft.queue.limit, port.packet), why)
-    least = max(whole_packets(draft.discipline.level("min"), port.packet).amount, 2)
-    most = max(whole_packets(draft.discipline.level("max"), port.packet).amount, least + 1)
+    draft.limit(round_up_to_packets(draft.queue.limit, port.packet), why)
+    least = max(round_up_to_packets(draft.discipline.level("min"), port.packet).amount, 2)
+    most = max(round_up_to_packets(draft.discipline.level("max"), port.packet).amount, least + 1)
     if most >= 2**20:
         raise UnsupportedError(f"routeros does not support red with max = {most:,} packets; allowed: below {2**20:,}")
     draft.set("min", Limit(int(least), "packets"), f"{why}, at least two")
@@ -219,8 +219,8 @@ def _fit_red(draft: Draft, port: Port) -> None:
         draft.set(name, value=False, why=f"RouterOS's red does not have it; simulate link.queue.{name} = false")
     draft.set("bottom", 0.01, "nothing adapts")
     draft.set("top", 0.5, "nothing adapts")
-    wanted = min(20, max(1, round(-math.log2(draft.discipline.number("weight")))))
-    shifts = sorted(range(1, 21), key=lambda shift: (abs(shift - wanted), shift))
+    required = min(20, max(1, round(-math.log2(draft.discipline.number("weight")))))
+    shifts = sorted(range(1, 21), key=lambda shift: (abs(shift - required), shift))
     shift = next(shift for shift in shifts if burst_of(shift, float(least)) is not None)
     draft.set("weight", 2.0**-shift, "the kernel keeps the average as a shift, so weights are powers of two")
     if draft.discipline.ecn:
@@ -229,7 +229,7 @@ def _fit_red(draft: Draft, port: Port) -> None:
 
 
 def _fit_sfq(draft: Draft, port: Port) -> None:
-    limit = whole_packets(draft.queue.limit, port.packet)
+    limit = round_up_to_packets(draft.queue.limit, port.packet)
     if limit.amount > _SFQ_LIMIT:
         raise UnsupportedError(f"routeros does not support sfq with {limit}; allowed: up to {_SFQ_LIMIT} packets")
     draft.limit(Limit(_SFQ_LIMIT, "packets"), "an sfq of RouterOS holds 128 packets")
@@ -241,26 +241,26 @@ def _fit_sfq(draft: Draft, port: Port) -> None:
 
 def _written(port: Port, queue: Queue) -> tuple[str, dict[str, object]]:
     """The kind of a queue type and its properties."""
-    told = queue.discipline
+    discipline = queue.discipline
     limit = queue.limit.amount
-    if told.kind == "droptail":
+    if discipline.kind == "droptail":
         return ("bfifo" if queue.limit.unit == "bytes" else "pfifo"), {"limit": limit}
-    if told.kind == "sfq":
-        return "sfq", {"allot": told.level("quantum").amount, "perturb": f"{told.time('perturb')}s"}
-    if told.kind == "red":
-        least = told.level("min").amount
-        burst = burst_of(round(-math.log2(told.number("weight"))), float(least))
-        levels = {"limit": limit, "min-threshold": least, "max-threshold": told.level("max").amount}
+    if discipline.kind == "sfq":
+        return "sfq", {"allot": discipline.level("quantum").amount, "perturb": f"{discipline.time('perturb')}s"}
+    if discipline.kind == "red":
+        least = discipline.level("min").amount
+        burst = burst_of(round(-math.log2(discipline.number("weight"))), float(least))
+        levels = {"limit": limit, "min-threshold": least, "max-threshold": discipline.level("max").amount}
         return "red", {**levels, "burst": burst, "avg-packet": port.packet}
-    if told.kind == "cake":
-        rate = {"bandwidth": _rate_word(port.bits_per_second), "rtt": time_word(told.time("interval"))}
+    if discipline.kind == "cake":
+        rate = {"bandwidth": _rate_word(port.bits_per_second), "rtt": time_word(discipline.time("interval"))}
         rest = {"overhead": port.framing, "diffserv": "besteffort"}
         return "cake", {**rate, **rest, "flowmode": "triple-isolate"}
-    times: dict[str, object] = {name: time_word(told.time(name)) for name in ("target", "interval")}
-    found = {"limit": limit, **times, "ecn": "yes" if told.ecn else "no"}
-    if told.kind == "fq_codel":
-        found |= {"flows": round(told.number("flows")), "quantum": told.level("quantum").amount}
-    return told.kind.replace("_", "-"), found
+    times: dict[str, object] = {name: time_word(discipline.time(name)) for name in ("target", "interval")}
+    found = {"limit": limit, **times, "ecn": "yes" if discipline.ecn else "no"}
+    if discipline.kind == "fq_codel":
+        found |= {"flows": round(discipline.number("flows")), "quantum": discipline.level("quantum").amount}
+    return discipline.kind.replace("_", "-"), found
 
 
 def _rate_word(bits: int) -> str:
@@ -293,7 +293,7 @@ class _Shaped:
 
 
 @dataclass(slots=True)
-class _Said:
+class _Statements:
     """The content of the statements of a text."""
 
     types: dict[str, tuple[str, dict[str, Value], int]] = dataclasses.field(default_factory=dict)
@@ -303,7 +303,7 @@ class _Said:
 
 
 def _reading(text: str, assumed: Assumed) -> Reading:
-    said, skipped = _Said(), list[str]()
+    parsed, skipped = _Statements(), list[str]()
     menu: str | None = "type"
     for line in statements(_joined(text)):
         words = Words(line)
@@ -319,9 +319,9 @@ def _reading(text: str, assumed: Assumed) -> Reading:
         elif re.fullmatch("[0-9]+", words.peek()):
             words.take("")
             words.skip("*", "X", "D")
-        _statement(words, menu, said)
-    skipped += [f"line {line}: a queue that is disabled" for line in said.disabled]
-    return dataclasses.replace(_together(said, assumed), skipped=tuple(skipped))
+        _statement(words, menu, parsed)
+    skipped += [f"line {line}: a queue that is disabled" for line in parsed.disabled]
+    return dataclasses.replace(_together(parsed, assumed), skipped=tuple(skipped))
 
 
 def _joined(text: str) -> str:
@@ -350,7 +350,7 @@ def _menu(words: Words) -> str | None:
     return menu
 
 
-def _statement(words: Words, menu: str, said: _Said) -> None:
+def _statement(words: Words, menu: str, parsed: _Statements) -> None:
     """`name=forebay kind=pfifo pfifo-limit=64`."""
     line = words.line
     pairs: dict[str, tuple[str, int]] = {}
@@ -363,14 +363,14 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
             words.fail("name=value")
         pairs[name] = (value, line)
     if menu == "type":
-        _type(pairs, said, line)
+        _type(pairs, parsed, line)
         return
     known = _MENUS[menu] or ()
     for name in pairs:
         if name not in known:
             raise Mistake(f"`{name}`", ", ".join(known), closest(name, known)).error(line)
     if pairs.get("disabled", ("no", line))[0] == "yes":
-        said.disabled.append(line)
+        parsed.disabled.append(line)
         return
     up, sign, down = pairs.get("max-limit", ("0", line))[0].partition("/")
     first, apart, second = pairs.get("queue", ("default-small" if menu != "interface" else "", line))[0].partition("/")
@@ -382,15 +382,15 @@ def _statement(words: Words, menu: str, said: _Said) -> None:
     if menu == "tree":
         with on_line(line):
             floor = _rate(pairs.get("limit-at", ("0", line))[0])
-            level = whole(pairs.get("priority", ("8", line))[0], "a priority", least=1, most=8)
+            level = integer(pairs.get("priority", ("8", line))[0], "a priority", least=1, most=8)
         name, parent = (pairs.get(each, ("", line))[0] for each in ("name", "parent"))
         shaped = dataclasses.replace(
             shaped, name=name, parent=parent, floor=int(floor) if isinstance(floor, int | float) else 0, level=level
         )
-    said.shaped.append(shaped)
+    parsed.shaped.append(shaped)
 
 
-def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
+def _type(pairs: Mapping[str, tuple[str, int]], parsed: _Statements, line: int) -> None:
     kind = pairs.get("kind", ("", line))[0]
     if not kind:
         # A single property implies its kind.
@@ -404,7 +404,7 @@ def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
         )
     if kind not in _PROPERTIES:
         if kind in ("pcq", "mq-pfifo", "none") and "name" in pairs:
-            said.others[pairs["name"][0]] = kind
+            parsed.others[pairs["name"][0]] = kind
             return
         raise Mistake(f"kind `{kind}`", ", ".join(_PROPERTIES), closest(kind, _PROPERTIES)).error(line)
     readers = {f"{kind}-{name}": reader for name, reader in _PROPERTIES[kind].items()}
@@ -417,39 +417,39 @@ def _type(pairs: Mapping[str, tuple[str, int]], said: _Said, line: int) -> None:
         if value:
             with on_line(at):
                 found[name.removeprefix(f"{kind}-")] = readers[name](value)
-    said.types[pairs.get("name", ("", line))[0]] = (kind, found, line)
+    parsed.types[pairs.get("name", ("", line))[0]] = (kind, found, line)
 
 
-def _together(said: _Said, assumed: Assumed) -> Reading:
+def _together(seen: _Statements, assumed: Assumed) -> Reading:
     rate: int | None = None
-    if len(said.shaped) > 1 and all(each.name and each.parent for each in said.shaped):
-        return _tree(said, assumed)
-    if len(said.shaped) > 1:
+    if len(seen.shaped) > 1 and all(each.name and each.parent for each in seen.shaped):
+        return _tree(seen, assumed)
+    if len(seen.shaped) > 1:
         raise InputError(
-            f"translate: found {len(said.shaped)} queues; allowed: one that shapes the interface, or a tree of queues"
+            f"translate: found {len(seen.shaped)} queues; allowed: one that shapes the interface, or a tree of queues"
         )
     direction: Direction = "upload"
     other: int | None = None
     how: list[str] = []
-    if said.shaped:
-        shaped = said.shaped[0]
+    if seen.shaped:
+        shaped = seen.shaped[0]
         way = 1 if shaped.simple and assumed.direction == "download" else 0
         name, rate, line = shaped.queues[way], shaped.rates[way] or None, shaped.line
         if shaped.simple:
             direction, other = ("download" if way else "upload"), shaped.rates[1 - way] or None
             back = "upload" if way else "download"
             how += [] if other is None else [f"the {back}, {rate_text(other)}, is left out"]
-        if name in _BUILT_IN and name not in said.types:
-            told = Queue(UNKNOWN, Discipline("droptail"))
+        if name in _BUILT_IN and name not in seen.types:
+            stated = Queue(UNKNOWN, Discipline("droptail"))
             missing = f"its buffer, that of the queue type {name}; /queue type print shows it"
-            port = Port(rate or assumed.rate, assumed.packet, told, direction=direction, other=other)
+            port = Port(rate or assumed.rate, assumed.packet, stated, direction=direction, other=other)
             return Reading(port, tuple(how), unknown=(missing,))
-        kind, found, line = _type_of(name, line, said)
-    elif len(said.types) == 1:
-        kind, found, line = next(iter(said.types.values()))
+        kind, found, line = _type_of(name, line, seen)
+    elif len(seen.types) == 1:
+        kind, found, line = next(iter(seen.types.values()))
     else:
         raise InputError(
-            f"translate: found {len(said.types)} queue types and no queue; allowed: one type, or a queue that names one"
+            f"translate: found {len(seen.types)} queue types and no queue; allowed: one type, or a queue that names one"
         )
     with on_line(line):
         queue = _queue(kind, found, assumed)
@@ -478,30 +478,30 @@ def _together(said: _Said, assumed: Assumed) -> Reading:
     return Reading(port, (*counts, *how), unsimulated=tuple(left_out))
 
 
-def _type_of(name: str, line: int, said: _Said) -> tuple[str, dict[str, Value], int]:
+def _type_of(name: str, line: int, parsed: _Statements) -> tuple[str, dict[str, Value], int]:
     """The queue type of a name, which the text must define."""
-    if name in said.others or name.startswith("pcq-"):
-        kind = said.others.get(name, "pcq")
+    if name in parsed.others or name.startswith("pcq-"):
+        kind = parsed.others.get(name, "pcq")
         raise Mistake(f"a queue of the kind `{kind}`, which is not simulated", ", ".join(_PROPERTIES)).error(line)
-    if name not in said.types:
-        known = ", ".join(said.types) or "none is there"
-        raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, said.types)).error(line)
-    return said.types[name]
+    if name not in parsed.types:
+        known = ", ".join(parsed.types) or "none is there"
+        raise Mistake(f"queue `{name}`", f"a queue type of the text: {known}", closest(name, parsed.types)).error(line)
+    return parsed.types[name]
 
 
-def _tree(said: _Said, assumed: Assumed) -> Reading:
+def _tree(parsed: _Statements, assumed: Assumed) -> Reading:
     """A tree of queues below one that shapes the link, as classes.
 
     Manual:HTB of MikroTik's wiki: only queues without children hold packets, and all of them are equal. Each gets its
     `limit-at` at any time; the rest goes to the lowest `priority` first, up to its `max-limit`.
     """
-    names = {each.name for each in said.shaped}
-    roots = [each for each in said.shaped if each.parent not in names]
-    parents = {each.parent for each in said.shaped}
-    inner = [each for each in said.shaped if each.name in parents]
-    leaves = [each for each in said.shaped if each.name not in parents]
-    if len(names) < len(said.shaped) or len(roots) != 1 or inner != roots:
-        found = ", ".join(each.name for each in said.shaped)
+    names = {each.name for each in parsed.shaped}
+    roots = [each for each in parsed.shaped if each.parent not in names]
+    parents = {each.parent for each in parsed.shaped}
+    inner = [each for each in parsed.shaped if each.name in parents]
+    leaves = [each for each in parsed.shaped if each.name not in parents]
+    if len(names) < len(parsed.shaped) or len(roots) != 1 or inner != roots:
+        found = ", ".join(each.name for each in parsed.shaped)
         raise InputError(
             f"translate: found the queues {found}; allowed: one with max-limit and queues whose parent it is"
         )
@@ -525,22 +525,26 @@ def _tree(said: _Said, assumed: Assumed) -> Reading:
         rate,
     )
     how = [f"{len(leaves)} queues of a tree with {rate_text(rate)}"]
-    told, unknown, left_out = [], list[str](), list(division.unsimulated)
+    traffic_classes, unknown, left_out = [], list[str](), list(division.unsimulated)
     for part, each in zip(division.parts, leaves, strict=True):
         name = each.queues[0]
-        if name in _BUILT_IN and name not in said.types:
+        if name in _BUILT_IN and name not in parsed.types:
             queue = Queue(UNKNOWN, Discipline("droptail"))
             unknown.append(f"{each.name}: its buffer, that of the queue type {name}; /queue type print shows it")
         else:
-            kind, found_, line = _type_of(name, each.line, said)
+            kind, found_, line = _type_of(name, each.line, parsed)
             if kind == "cake":
                 raise Mistake(f"cake in the queue `{each.name}`", "another kind, as cake shapes by itself").error(line)
             with on_line(line):
                 queue = _queue(kind, found_, assumed)
             queue = within_memory(kind, found_, queue, assumed.packet, how, left_out, f"{each.name}: ")
-        told.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
+        traffic_classes.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
     return Reading(
-        Port(rate, assumed.packet, Classes("dwrr", tuple(told))), tuple(how), (), tuple(unknown), tuple(left_out)
+        Port(rate, assumed.packet, Classes("dwrr", tuple(traffic_classes))),
+        tuple(how),
+        (),
+        tuple(unknown),
+        tuple(left_out),
     )
 
 

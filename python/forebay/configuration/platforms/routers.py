@@ -29,10 +29,10 @@ __all__ = [
     "percents",
     "power_of_two",
     "prioritized",
+    "rate_kbps",
     "ratios",
+    "rounded_up",
     "settled",
-    "whole",
-    "whole_rate",
     "wred",
 ]
 
@@ -93,9 +93,9 @@ class Router(ABC):
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         """The nearest threshold in a queue of this limit; by default in the limit's unit and granularity."""
-        return whole(level, queue.unit, port.packet)
+        return rounded_up(level, queue.unit, port.packet)
 
-    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
+    def distinct_thresholds(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
         """Two distinct thresholds, so that a curve is not a step."""
         del queue
         return least, most if most.amount > least.amount else Limit(least.amount + 1, least.unit)
@@ -112,7 +112,7 @@ class Router(ABC):
         """The nearest multiple of the free memory, for systems with dynamic thresholds."""
         raise NotImplementedError
 
-    def remarks(self, queue: Queue) -> Iterator[str]:
+    def notes_on(self, queue: Queue) -> Iterator[str]:
         """Differences between the simulated and the configured queue that no figure shows."""
         del queue
         yield from ()
@@ -132,7 +132,7 @@ class Router(ABC):
     def fit(self, port: Port) -> Fitted:
         """See `Platform`."""
         rate, layer = self.link(port)
-        told = dataclasses.replace(port, rate=rate, layer=layer, wire=None, memory=None)
+        changed = dataclasses.replace(port, rate=rate, layer=layer, wire=None, memory=None)
         queue, notes = port.queue, list[str]()
         if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
             queue = Queue(port.memory, queue.discipline)
@@ -142,39 +142,39 @@ class Router(ABC):
         fitted: Queue | Classes
         reasons = dict(self.reasons)
         if isinstance(queue, Queue):
-            fitted = self.queue(queue, told)
+            fitted = self.queue(queue, changed)
         else:
-            fitted = self._classes(queue, told, notes)
+            fitted = self._classes(queue, changed, notes)
             named = {f"{entry.name}.{name}": why for entry in fitted.classes for name, why in reasons.items()}
             reasons.update(named)
-        told = told.with_queue(fitted)
-        notes += dict.fromkeys(remark for _, each in told.queues() for remark in self.remarks(each))
-        return Fitted(told, reasons, tuple(notes))
+        changed = changed.with_queue(fitted)
+        notes += dict.fromkeys(note for _, each in changed.queues() for note in self.notes_on(each))
+        return Fitted(changed, reasons, tuple(notes))
 
     def queue(self, queue: Queue, port: Port) -> Queue:
         """A queue with its limit and discipline fitted to the platform."""
-        asked = queue.discipline
-        if asked.kind not in self.disciplines:
-            raise refusal(self, asked.kind)
+        discipline = queue.discipline
+        if discipline.kind not in self.disciplines:
+            raise refusal(self, discipline.kind)
         limit = self.limit(queue.limit, port)
-        if asked.kind == "red":
-            return Queue(limit, self.red(asked, limit, port))
-        if asked.kind == "step":
-            level = self.level(asked.level("threshold"), limit, port)
+        if discipline.kind == "red":
+            return Queue(limit, self.red(discipline, limit, port))
+        if discipline.kind == "step":
+            level = self.level(discipline.level("threshold"), limit, port)
             return Queue(limit, Discipline("step", {"threshold": level, "others": self.others}, ecn=True))
-        if asked.kind == "dynamic_threshold":
-            return Queue(limit, Discipline("dynamic_threshold", {"alpha": self.alpha(asked.number("alpha"))}))
-        return Queue(limit, asked)
+        if discipline.kind == "dynamic_threshold":
+            return Queue(limit, Discipline("dynamic_threshold", {"alpha": self.alpha(discipline.number("alpha"))}))
+        return Queue(limit, discipline)
 
-    def red(self, asked: Discipline, limit: Limit, port: Port) -> Discipline:
+    def red(self, requested: Discipline, limit: Limit, port: Port) -> Discipline:
         """RED as the system's WRED."""
-        least, most = (self.level(asked.level(name), limit, port) for name in ("min", "max"))
-        least, most = self.apart(least, most, limit)
+        least, most = (self.level(requested.level(name), limit, port) for name in ("min", "max"))
+        least, most = self.distinct_thresholds(least, most, limit)
         values: dict[str, Value] = {"min": least, "max": most}
         for name, nearest in (("max_p", self.probability), ("weight", self.weight)):
-            if name in asked.parameters:
-                values[name] = nearest(asked.number(name))
-        return wred(values, ecn=asked.ecn and self.marks)
+            if name in requested.parameters:
+                values[name] = nearest(requested.number(name))
+        return wred(values, ecn=requested.ecn and self.marks)
 
     def within(self, limit: Limit, most: int) -> Limit:
         """The limit; refused above the platform's maximum."""
@@ -193,31 +193,33 @@ class Router(ABC):
 
     def shaped(self, port: Port, layer: str, most: int) -> tuple[int, str]:
         """The rate of a shaper that counts a layer's bits in whole kb/s; refused above the platform's maximum."""
-        rate = whole_rate(port, layer)
+        rate = rate_kbps(port, layer)
         if rate > most:
             raise UnsupportedError(f"{self.name} cannot shape to {rate_text(rate)}; allowed: up to {rate_text(most)}")
         return rate, layer
 
-    def _classes(self, asked: Classes, port: Port, notes: list[str]) -> Classes:
-        asked = settled(asked.schedule, asked.classes)
-        self._count(asked)
-        turns = [entry.weight for entry, level in members(asked) if asked.schedule != "strict" and level is None]
+    def _classes(self, requested: Classes, port: Port, notes: list[str]) -> Classes:
+        requested = settled(requested.schedule, requested.classes)
+        self._count(requested)
+        turns = [
+            entry.weight for entry, level in members(requested) if requested.schedule != "strict" and level is None
+        ]
         shares = iter(self.shares(turns))
-        queues = self.same_unit([self.queue(entry.queue, port) for entry in asked.classes], port)
-        told = tuple(
+        queues = self.same_unit([self.queue(entry.queue, port) for entry in requested.classes], port)
+        traffic_classes = tuple(
             dataclasses.replace(entry, queue=queue, weight=next(shares, 1.0) if level is None else 1.0)
-            for (entry, level), queue in zip(members(asked), queues, strict=True)
+            for (entry, level), queue in zip(members(requested), queues, strict=True)
         )
-        carried = "; ".join(f"{entry.name}: {', '.join(entry.groups)}" for entry in told if entry.groups)
+        carried = "; ".join(f"{entry.name}: {', '.join(entry.groups)}" for entry in traffic_classes if entry.groups)
         if carried:
             notes.append(f"classes: packets have to be classified where they come in ({carried})")
-        return Classes("strict" if asked.schedule == "strict" else "dwrr", told)
+        return Classes("strict" if requested.schedule == "strict" else "dwrr", traffic_classes)
 
-    def _count(self, asked: Classes) -> None:
-        count = len(asked.classes)
+    def _count(self, wanted_count: Classes) -> None:
+        count = len(wanted_count.classes)
         if count > self.classes:
             raise UnsupportedError(f"{self.name} does not support {count} classes; allowed: up to {self.classes}")
-        strict = 1 + sum(level is not None for _, level in members(asked))
+        strict = 1 + sum(level is not None for _, level in members(wanted_count))
         if strict > self.levels:
             allowed = f"up to {self.levels}, with what comes last"
             raise UnsupportedError(f"{self.name} does not support {strict} strict priorities; allowed: {allowed}")
@@ -239,14 +241,14 @@ def in_bytes(queue: Queue, packet: int) -> Queue:
     return Queue(Limit(queue.limit.in_bytes(packet), "bytes"), queue.discipline)
 
 
-def whole(limit: Limit, unit: str, packet: int) -> Limit:
+def rounded_up(limit: Limit, unit: str, packet: int) -> Limit:
     """A level as whole packets or bytes, at least one."""
     if unit == "packets":
         return Limit(max(1, round(limit.in_packets(packet))), "packets")
     return Limit(max(1, round(limit.in_bytes(packet))), "bytes")
 
 
-def whole_rate(port: Port, layer: str) -> int:
+def rate_kbps(port: Port, layer: str) -> int:
     """The rate in whole kb/s that carries the same full packets if another layer's bytes count."""
     exact = port.ip_rate * (port.packet + FRAMING[layer]) / port.packet
     return max(1000, round(exact / 1000) * 1000)
@@ -279,11 +281,11 @@ def ratios(weights: Sequence[float], most: int) -> list[float]:
     """Weights as whole numbers from one to `most`, in lowest terms."""
     exact = [Fraction(weight).limit_denominator(10**6) for weight in weights]
     scale = math.lcm(*(weight.denominator for weight in exact))
-    told = [int(weight) for weight in lowest_terms([round(weight * scale) for weight in exact])]
-    largest = max(told, default=1)
+    rounded = [int(weight) for weight in lowest_terms([round(weight * scale) for weight in exact])]
+    largest = max(rounded, default=1)
     if largest > most:
-        told = [max(1, round(Fraction(weight * most, largest))) for weight in told]
-    return lowest_terms(told)
+        rounded = [max(1, round(Fraction(weight * most, largest))) for weight in rounded]
+    return lowest_terms(rounded)
 
 
 def percents(weights: Sequence[float], whole: int = 100) -> list[int]:
@@ -293,13 +295,13 @@ def percents(weights: Sequence[float], whole: int = 100) -> list[int]:
     """
     total = sum(weights)
     exact = [whole * weight / total if total > 0 else whole / len(weights) for weight in weights]
-    told = [max(1, math.floor(share)) for share in exact]
-    order = sorted(range(len(told)), key=lambda at: (told[at] - exact[at], at))
-    while sum(told) < whole:
-        told[order.pop(0)] += 1
-    while sum(told) > whole:
-        told[max(range(len(told)), key=lambda at: told[at])] -= 1
-    return told
+    rounded = [max(1, math.floor(share)) for share in exact]
+    order = sorted(range(len(rounded)), key=lambda at: (rounded[at] - exact[at], at))
+    while sum(rounded) < whole:
+        rounded[order.pop(0)] += 1
+    while sum(rounded) > whole:
+        rounded[max(range(len(rounded)), key=lambda at: rounded[at])] -= 1
+    return rounded
 
 
 def of_hundred(weights: Sequence[float]) -> list[float]:

@@ -21,10 +21,10 @@ from forebay.configuration.platforms.platform import (
     bands,
     class_note,
     refusal,
-    whole_bytes,
+    round_up_to_bytes,
 )
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.configuration.reading import Mistake, closest, foreign, json_text, signed, whole
+from forebay.configuration.reading import Mistake, closest, foreign, integer, json_text, signed
 from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
@@ -113,20 +113,20 @@ class Sonic:
         rate = max(8, port.bits_per_second // 8 * 8)
         reasons = {"rate": "SONiC counts whole bytes per second", "rate_layer": "SONiC knows no overhead of a shaper"}
         notes: list[str] = []
-        memory = None if port.memory is None or _dynamic(port) else whole_bytes(port.memory, port.packet)
-        told = dataclasses.replace(port, rate=rate, layer="l3", memory=memory)
+        memory = None if port.memory is None or _dynamic(port) else round_up_to_bytes(port.memory, port.packet)
+        changed = dataclasses.replace(port, rate=rate, layer="l3", memory=memory)
         queue = port.queue
         if port.memory is not None:
             reasons["memory"] = "it is the pool's size, in bytes"
         else:
             notes.append(f"{POOL}: not written, as the scenario has no memory of the chip; the switch has to have it")
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
-            queue, said = bands(self.name, port, queue, most=QUEUES)
-            notes.extend(said)
+            queue, of_bands = bands(self.name, port, queue, most=QUEUES)
+            notes.extend(of_bands)
         if isinstance(queue, Queue):
             fitted = self._queue(queue, port, reasons, "")
             notes.extend(_frames(fitted, port))
-            return Fitted(told.with_queue(fitted), reasons, tuple(notes))
+            return Fitted(changed.with_queue(fitted), reasons, tuple(notes))
         if len(queue.classes) > QUEUES:
             raise UnsupportedError(f"sonic does not support {len(queue.classes)} classes; allowed: up to {QUEUES}")
         classes = []
@@ -146,16 +146,16 @@ class Sonic:
             schedule, reasons["schedule"] = "strict", "no class takes turns"
             classes = [dataclasses.replace(entry, priority=False) for entry in classes]
         reasons |= {f"{entry.name}.share": "weights are whole numbers from 1 to 100" for entry in classes}
-        return Fitted(told.with_queue(Classes(schedule, tuple(classes))), reasons, tuple(notes))
+        return Fitted(changed.with_queue(Classes(schedule, tuple(classes))), reasons, tuple(notes))
 
     def _queue(self, queue: Queue, port: Port, reasons: dict[str, str], prefix: str) -> Queue:
         found, kind = queue.discipline, queue.discipline.kind
         if kind not in ("droptail", "dynamic_threshold", "red", "step"):
             raise refusal(self, kind)
-        limit = whole_bytes(queue.limit, port.packet)
+        limit = round_up_to_bytes(queue.limit, port.packet)
         reasons[f"{prefix}buffer"] = "SONiC counts bytes"
         if kind == "dynamic_threshold":
-            limit = UNKNOWN if port.memory is None else whole_bytes(port.memory, port.packet)
+            limit = UNKNOWN if port.memory is None else round_up_to_bytes(port.memory, port.packet)
             if port.memory is None and queue.limit.known:
                 reasons[f"{prefix}buffer"] = "with dynamic_th the chip's pool is the limit; the scenario has no memory"
             elif port.memory is not None:
@@ -168,7 +168,7 @@ class Sonic:
         if kind == "red":
             return Queue(limit, self._red(found, port, reasons, prefix))
         if kind == "step":
-            level = whole_bytes(found.level("threshold"), port.packet)
+            level = round_up_to_bytes(found.level("threshold"), port.packet)
             reasons |= {
                 f"{prefix}threshold": "SONiC counts bytes",
                 f"{prefix}others": "WRED drops what it cannot mark; simulate link.queue.others = drop",
@@ -178,8 +178,8 @@ class Sonic:
         return Queue(limit, found)
 
     def _red(self, found: Discipline, port: Port, reasons: dict[str, str], prefix: str) -> Discipline:
-        least = whole_bytes(found.level("min"), port.packet)
-        most = whole_bytes(found.level("max"), port.packet)
+        least = round_up_to_bytes(found.level("min"), port.packet)
+        most = round_up_to_bytes(found.level("max"), port.packet)
         percent = min(100, max(1, math.floor(found.number("max_p") * 100 + 0.5)))
         # Equal thresholds at 100 % are a step.
         if most.amount <= least.amount:
@@ -253,9 +253,9 @@ class Sonic:
             tables = {"BUFFER_PROFILE": {"profile": tables}}
         reader = _Reader(tables, assumed)
         others = [f"table {name}" for name in tables if name not in (*_FIELDS, *_READ, *_MAPS)]
-        told = reader.reading()
+        port = reader.reading()
         return dataclasses.replace(
-            told, skipped=(*reader.skipped, *others), unknown=tuple(dict.fromkeys(reader.unknown))
+            port, skipped=(*reader.skipped, *others), unknown=tuple(dict.fromkeys(reader.unknown))
         )
 
 
@@ -298,9 +298,9 @@ def _profile(queue: Queue) -> dict[str, str]:
 
 
 def _wred(queue: Queue) -> dict[str, str]:
-    told = queue.discipline
-    if told.kind == "step":
-        level = str(told.level("threshold").amount)
+    discipline = queue.discipline
+    if discipline.kind == "step":
+        level = str(discipline.level("threshold").amount)
         return {
             "wred_green_enable": "true",
             "ecn": "ecn_all",
@@ -308,13 +308,13 @@ def _wred(queue: Queue) -> dict[str, str]:
             "green_max_threshold": level,
             "green_drop_probability": "100",
         }
-    if told.kind == "red":
+    if discipline.kind == "red":
         return {
             "wred_green_enable": "true",
-            "ecn": "ecn_all" if told.ecn else "ecn_none",
-            "green_min_threshold": str(told.level("min").amount),
-            "green_max_threshold": str(told.level("max").amount),
-            "green_drop_probability": str(round(told.number("max_p") * 100)),
+            "ecn": "ecn_all" if discipline.ecn else "ecn_none",
+            "green_min_threshold": str(discipline.level("min").amount),
+            "green_max_threshold": str(discipline.level("max").amount),
+            "green_drop_probability": str(round(discipline.number("max_p") * 100)),
         }
     return {}
 
@@ -360,13 +360,13 @@ class _Reader:
         rate = self._rate() or self.assumed.rate
         # With a dynamic threshold, the pool is the limit.
         memory = self._pool(queues[0][0]) if queues and "static_th" in queues[0][0] else None
-        told = [self._queue(profile, wred) for profile, wred, _ in queues]
-        if len(told) == 1 and queues[0][2] is None:
-            return Reading(Port(rate, self.assumed.packet, told[0], memory=memory), tuple(self.how))
+        each_queue = [self._queue(profile, wred) for profile, wred, _ in queues]
+        if len(each_queue) == 1 and queues[0][2] is None:
+            return Reading(Port(rate, self.assumed.packet, each_queue[0], memory=memory), tuple(self.how))
         schedulers = [entry or {} for _, _, entry in queues]
         classes = []
         turns: set[Literal["wrr", "dwrr"]] = set()
-        for number, (scheduler, queue) in enumerate(zip(schedulers, told, strict=True)):
+        for number, (scheduler, queue) in enumerate(zip(schedulers, each_queue, strict=True)):
             kind, weight = str(scheduler.get("type", "WRR")), float(self._number(scheduler, "weight", 1))
             if kind not in ("STRICT", "WRR", "DWRR"):
                 raise Mistake(
@@ -375,7 +375,9 @@ class _Reader:
             if kind != "STRICT":
                 turns.add("dwrr" if kind == "DWRR" else "wrr")
             first = kind == "STRICT"
-            classes.append(TrafficClass(f"queue{len(told) - 1 - number}", (), 1.0 if first else weight, queue, first))
+            classes.append(
+                TrafficClass(f"queue{len(each_queue) - 1 - number}", (), 1.0 if first else weight, queue, first)
+            )
         if len(turns) > 1:
             raise Mistake("queues of WRR and of DWRR", "one of them for all that take turns").error()
         if not turns:
@@ -404,9 +406,9 @@ class _Reader:
                     if foreign(field, fields):
                         self.skipped.append(f"{table}|{name}: {field}")
                     elif field not in fields:
-                        meant = closest(field, fields)
+                        suggestion = closest(field, fields)
                         allowed = ", ".join(sorted(fields))
-                        raise Mistake(f"`{field}` in {table}|{name}", allowed, meant).error()
+                        raise Mistake(f"`{field}` in {table}|{name}", allowed, suggestion).error()
 
     def _queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None, Mapping[str, Any] | None]]:
         """Profile, WRED profile and scheduler of every queue of one port, the highest queue first."""
@@ -439,7 +441,7 @@ class _Reader:
             names, _, numbers = key.rpartition("|")
             first, _, last = numbers.partition("-")
             try:
-                span = range(whole(first, "a queue", most=19), whole(last or first, "a queue", most=19) + 1)
+                span = range(integer(first, "a queue", most=19), integer(last or first, "a queue", most=19) + 1)
             except Mistake as mistake:
                 raise Mistake(
                     f"{mistake.found} in {table}|{key}", "a port and queues, as in Ethernet0|0-2"
@@ -453,11 +455,11 @@ class _Reader:
         """An entry by its name, in the current form or in the form before 2021, "[TABLE|name]"."""
         if name is None:
             return None
-        plain = str(name).strip("[]").rpartition("|")[2]
+        bare_text = str(name).strip("[]").rpartition("|")[2]
         entries = self.tables.get(table, {})
-        if plain not in entries:
-            raise Mistake(f"`{name}`, which {table} has not", ", ".join(entries), closest(plain, entries)).error()
-        entry: Mapping[str, Any] = entries[plain]
+        if bare_text not in entries:
+            raise Mistake(f"`{name}`, which {table} has not", ", ".join(entries), closest(bare_text, entries)).error()
+        entry: Mapping[str, Any] = entries[bare_text]
         return entry
 
     def _number(self, entry: Mapping[str, Any], field: str, default: int | None = None) -> int:
@@ -466,9 +468,9 @@ class _Reader:
         text = str(entry.get(field, ""))
         try:
             # Only a power of two may be negative.
-            return signed(text) if field == "dynamic_th" else whole(text)
+            return signed(text) if field == "dynamic_th" else integer(text)
         except Mistake as mistake:
-            raise mistake.said_of(field).error() from None
+            raise mistake.with_name(field).error() from None
 
     def _rate(self) -> int | None:
         """The port's shaper, or that of its only queue."""

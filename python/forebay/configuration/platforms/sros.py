@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from forebay.configuration.platforms.forms import Form, Grammar, Reader, Said
+from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import Amount, Class, Curve, Policy
 from forebay.configuration.platforms.modular_qos import Shape, Unit, amounts, identifier, resolved
-from forebay.configuration.platforms.platform import Assumed, Reading, whole_bytes
+from forebay.configuration.platforms.platform import Assumed, Reading, round_up_to_bytes
 from forebay.configuration.platforms.routers import WRED, Router, members, ratios
 from forebay.configuration.port import FRAMING, Classes, Limit, Port, Queue
 from forebay.configuration.quantities import rate_text
-from forebay.configuration.reading import Mistake, Word, foreign, signed, skipped_line, statements, whole
+from forebay.configuration.reading import Mistake, Word, foreign, integer, signed, skipped_line, statements
 from forebay.errors import InputError, UnsupportedError
 
 __all__ = ["SROS"]
@@ -60,13 +60,13 @@ class Sros(Router):
         return rate * 1000, port.layer
 
     def limit(self, limit: Limit, port: Port) -> Limit:
-        return self.within(whole_bytes(limit, port.packet), MOST)
+        return self.within(round_up_to_bytes(limit, port.packet), MOST)
 
     def level(self, level: Limit, queue: Limit, port: Port) -> Limit:
         percent = round(100 * Fraction(level.in_bytes(port.packet)) / Fraction(queue.amount))
         return _part(min(100, max(0, percent)), queue)
 
-    def apart(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
+    def distinct_thresholds(self, least: Limit, most: Limit, queue: Limit) -> tuple[Limit, Limit]:
         low, high = _percent(least, queue), _percent(most, queue)
         low = min(low, 99)
         return _part(low, queue), _part(max(high, low + 1), queue)
@@ -74,7 +74,7 @@ class Sros(Router):
     def shares(self, weights: Sequence[float]) -> list[float]:
         return ratios(weights, MOST_WEIGHT)
 
-    def remarks(self, queue: Queue) -> Iterator[str]:
+    def notes_on(self, queue: Queue) -> Iterator[str]:
         if queue.discipline.kind == "red":
             yield "weight: SR OS averages at intervals of its own, not at each arrival"
 
@@ -90,10 +90,10 @@ class Sros(Router):
             return [*found, f"{sap} sap-egress policy-name {NAME}"]
         entries = _numbered(port.queue)
         for number, queue, _ in entries:
-            found += _slopes(queue, _named(number))
+            found += _slopes(queue, _policy_name(number))
         found += [f"/configure qos scheduler-policy {NAME} tier 1 scheduler {_LINK} rate pir {rate}"]
         for number, queue, served in entries:
-            found += _queue(number, queue, _named(number))
+            found += _queue(number, queue, _policy_name(number))
             found += [f"{_EGRESS} queue {number} {line}" for line in (f"packet-byte-offset {offset}", *served)]
             found.append(f"{_EGRESS} fc {FORWARDING[number - 1]} queue {number}")
         attached = [f"{sap} scheduler-policy policy-name {NAME}", f"{sap} sap-egress policy-name {NAME}"]
@@ -105,8 +105,8 @@ class Sros(Router):
             if _elsewhere(words):
                 skipped.append(skipped_line(words))
                 continue
-            then, said = _GRAMMAR.read(words)
-            then(state, said)
+            then, parsed = _GRAMMAR.read(words)
+            then(state, parsed)
         return dataclasses.replace(resolved(state.root(), assumed, _SHAPE), skipped=tuple(skipped))
 
 
@@ -123,20 +123,20 @@ def _part(percent: int, queue: Limit) -> Limit:
     return Limit(int(size) if size.denominator == 1 else float(size), "bytes")
 
 
-def _named(number: int) -> str:
+def _policy_name(number: int) -> str:
     return f'"FOREBAY-{number}"'
 
 
 def _slopes(queue: Queue, name: str) -> list[str]:
     """The slope policy of a queue with RED; packets in and out of profile have the same slope."""
-    told = queue.discipline
-    if told.kind != "red":
+    discipline = queue.discipline
+    if discipline.kind != "red":
         return []
     policy = f"/configure qos slope-policy {name}"
-    ends = (_percent(told.level("min"), queue.limit), _percent(told.level("max"), queue.limit))
-    found = [f"{policy} time-average-factor {round(-math.log2(told.number('weight')))}"]
+    ends = (_percent(discipline.level("min"), queue.limit), _percent(discipline.level("max"), queue.limit))
+    found = [f"{policy} time-average-factor {round(-math.log2(discipline.number('weight')))}"]
     for slope in SLOPES:
-        values = (f"start-avg {ends[0]}", f"max-avg {ends[1]}", f"max-prob {round(told.number('max_p') * 100)}")
+        values = (f"start-avg {ends[0]}", f"max-avg {ends[1]}", f"max-prob {round(discipline.number('max_p') * 100)}")
         found += [f"{policy} {slope} {value}" for value in ("admin-state enable", *values)]
     return found
 
@@ -203,14 +203,14 @@ class _State:
     rate: int | None = None
     offset: int = 0
 
-    def queue(self, said: Said) -> Class:
+    def queue(self, parsed: ParsedLine) -> Class:
         """The queue that a line concerns."""
-        return self.queues.of(str(said.number("queue", self.at)), said.line)
+        return self.queues.of(str(parsed.number("queue", self.at)), parsed.line)
 
-    def slope(self, said: Said) -> _Slope:
+    def slope(self, parsed: ParsedLine) -> _Slope:
         """The slope that a line concerns."""
-        policy = self.slopes.setdefault(said.word("policy"), {})
-        return policy.setdefault(said.word("slope"), _Slope(said.line))
+        policy = self.slopes.setdefault(parsed.word("policy"), {})
+        return policy.setdefault(parsed.word("slope"), _Slope(parsed.line))
 
     def root(self) -> Policy:
         """A shaper that contains the queues, the highest number first."""
@@ -258,66 +258,66 @@ class _State:
             entry.level = above.index(height) + 1 if height > lowest else None
 
 
-_Handler = Callable[[_State, Said], None]
+_Handler = Callable[[_State, ParsedLine], None]
 
 
-def _start_queue(state: _State, said: Said) -> None:
-    state.at = said.number("queue")
+def _start_queue(state: _State, parsed: ParsedLine) -> None:
+    state.at = parsed.number("queue")
 
 
-def _mbs(state: _State, said: Said) -> None:
+def _mbs(state: _State, parsed: ParsedLine) -> None:
     # A line of the MD-CLI has its path and counts bytes; a bare one of the classic CLI counts kilobytes.
-    unit = said.word("unit", "bytes" if said.has("queue") else "kilobytes")
-    state.queue(said).limit = Amount(said.number("amount"), unit, said.line)
+    unit = parsed.word("unit", "bytes" if parsed.has("queue") else "kilobytes")
+    state.queue(parsed).limit = Amount(parsed.number("amount"), unit, parsed.line)
 
 
-def _rate(state: _State, said: Said) -> None:
-    state.queue(said).rate = said.number("kbps") * 1000
+def _rate(state: _State, parsed: ParsedLine) -> None:
+    state.queue(parsed).rate = parsed.number("kbps") * 1000
 
 
-def _unshaped(state: _State, said: Said) -> None:
+def _unshaped(state: _State, parsed: ParsedLine) -> None:
     """`rate pir max`: the queue has the rate of its port."""
-    state.queue(said)
+    state.queue(parsed)
 
 
-def _link_rate(state: _State, said: Said) -> None:
-    state.rate = said.number("kbps") * 1000
+def _link_rate(state: _State, parsed: ParsedLine) -> None:
+    state.rate = parsed.number("kbps") * 1000
 
 
-def _offset(state: _State, said: Said) -> None:
-    state.queue(said)
-    state.offset = said.number("offset")
+def _offset(state: _State, parsed: ParsedLine) -> None:
+    state.queue(parsed)
+    state.offset = parsed.number("offset")
 
 
-def _parent(state: _State, said: Said) -> None:
-    entry = state.queue(said)
-    entry.level = said.number("level") if said.has("level") else entry.level
-    entry.share = said.number("weight") if said.has("weight") else entry.share
+def _parent(state: _State, parsed: ParsedLine) -> None:
+    entry = state.queue(parsed)
+    entry.level = parsed.number("level") if parsed.has("level") else entry.level
+    entry.share = parsed.number("weight") if parsed.has("weight") else entry.share
 
 
-def _wred(state: _State, said: Said) -> None:
-    state.wred[state.queue(said).name] = said.word("policy")
+def _wred(state: _State, parsed: ParsedLine) -> None:
+    state.wred[state.queue(parsed).name] = parsed.word("policy")
 
 
-def _average(state: _State, said: Said) -> None:
-    state.averages[said.word("policy")] = said.number("factor")
+def _average(state: _State, parsed: ParsedLine) -> None:
+    state.averages[parsed.word("policy")] = parsed.number("factor")
 
 
-def _slope(state: _State, said: Said) -> None:
-    slope, percent = state.slope(said), said.number("percent")
-    if said.word("end") == "start-avg":
+def _slope(state: _State, parsed: ParsedLine) -> None:
+    slope, percent = state.slope(parsed), parsed.number("percent")
+    if parsed.word("end") == "start-avg":
         slope.start = percent
-    elif said.word("end") == "max-avg":
+    elif parsed.word("end") == "max-avg":
         slope.most = percent
     else:
         slope.probability = percent
 
 
-def _enabled(state: _State, said: Said) -> None:
-    state.slope(said).enabled = said.word("state") == "enable"
+def _enabled(state: _State, parsed: ParsedLine) -> None:
+    state.slope(parsed).enabled = parsed.word("state") == "enable"
 
 
-def _ignore(_: _State, __: Said) -> None:
+def _ignore(_: _State, __: ParsedLine) -> None:
     """Ignore a line that does not concern queues."""
 
 
@@ -356,9 +356,9 @@ _READERS: Mapping[str, Reader] = {
     **amounts(amount=MOST, kbps=MOST_RATE, queue=8, level=8),
     **dict.fromkeys(("word", "policy", "any"), identifier),
     "offset": _signed,
-    "weight": lambda text: whole(text, "a weight", most=MOST_WEIGHT),
-    "factor": lambda text: whole(text, "a factor", most=15),
-    "percent": lambda text: whole(text, "whole percent", most=100),
+    "weight": lambda text: integer(text, "a weight", most=MOST_WEIGHT),
+    "factor": lambda text: integer(text, "a factor", most=15),
+    "percent": lambda text: integer(text, "whole percent", most=100),
 }
 _OPENING = "a line of a sap-egress or slope policy, such as `queue 1 mbs 96000`"
 _GRAMMAR: Grammar[_Handler] = Grammar(_FORMS, _READERS, _OPENING)

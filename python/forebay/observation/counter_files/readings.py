@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Quantity, quantity_of
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ class Readings:
         Instants in seconds and values, by port and name of the counter.
     ignored : int
         Count of numbers whose names do not concern a port.
-    remarks : list of str
+    notes : list of str
         Remarks on the input, one sentence each.
     nominal : set of str
         Ports whose speed is that of their type; the actual speed may be lower.
@@ -66,7 +66,7 @@ class Readings:
 
     ports: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
     ignored: int = 0
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     nominal: set[str] = field(default_factory=set)
     shapers: dict[str, Shaper] = field(default_factory=dict)
     assumed: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Readings:
             return
         if not 0 <= value < MOST:
             where = f"{place}: " if place else ""
-            raise InputError(f"{where}found {value} for {shown(name)}; allowed: numbers from 0 to 2^64 - 1")
+            raise InputError(f"{where}found {value} for {clean(name)}; allowed: numbers from 0 to 2^64 - 1")
         if port in self.ports or len(self.ports) < MOST_PORTS:
             self.ports.setdefault(port, {}).setdefault(name, []).append((instant, value))
             self._keep_place(port, name, place)
@@ -104,7 +104,7 @@ class Readings:
             before, lines = self._lines.get((port, name), ("", array("L")))
             for (when, _), line in zip(self.ports[port][name], lines, strict=False):
                 if line and abs(when - instant) < 1e-3:
-                    return f"{before} {line}, {shown(name)}"
+                    return f"{before} {line}, {clean(name)}"
         return where
 
     def check_once(self, port: str, where: str) -> None:
@@ -120,19 +120,19 @@ class Readings:
             for instant, value in series:
                 if seen.setdefault(instant, value) != value:
                     raise InputError(
-                        f"{where}: found {seen[instant]} and {value} for {shown(name)} at one time; allowed: one "
+                        f"{where}: found {seen[instant]} and {value} for {clean(name)} at one time; allowed: one "
                         "value, or a column such as ifName that tells ports apart"
                     )
 
-    def say(self, remark: str) -> None:
+    def say(self, note: str) -> None:
         """Keep a remark on the input, once."""
-        if remark not in self.remarks:
-            self.remarks.append(remark)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def adopt(self, other: Readings) -> None:
         """Add another file's readings: of ports of the same name, and speeds of ports by the ends of their names."""
-        for remark in other.remarks:
-            self.say(remark)
+        for note in other.notes:
+            self.say(note)
         self.ignored += other.ignored
         self.assumed += [each for each in other.assumed if each not in self.assumed]
         self.shapers |= other.shapers

@@ -12,7 +12,7 @@ from forebay.observation.counter_files.names import quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counter_files.tables import number_of
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
 
@@ -72,8 +72,8 @@ def read_scrapes(text: str, where: str) -> Readings:
         if when is None:
             if number == len(lines):  # it has no end: the file may have been cut there
                 break
-            what = "no timestamp" if stamp is None else f"the timestamp {shown(stamp)}"
-            raise InputError(f"{where}, line {number}: found {what} behind {shown(name)}; allowed: scrapes with "
+            what = "no timestamp" if stamp is None else f"the timestamp {clean(stamp)}"
+            raise InputError(f"{where}, line {number}: found {what} behind {clean(name)}; allowed: scrapes with "
                              "timestamps or after lines of `date +%s`, or a range query's answer as JSON")  # fmt: skip
         value = number_of(value_text, name, f"{where}, line {number}")
         if value is not None:

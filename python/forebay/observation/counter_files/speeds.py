@@ -13,15 +13,15 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.observation.counter_files.names import Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
-from forebay.observation.counter_files.unwrapping import is_anew
+from forebay.observation.counter_files.unwrapping import is_per_interval
 from forebay.observation.estimate import Estimate, exactly, given_rate
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 from forebay.text.formatting import bandwidth
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LinkSpeed", "check_fits", "check_is_counter", "link_speed"]
+__all__ = ["LinkSpeed", "check_is_counter", "check_load", "link_speed"]
 
 #: The fastest interface of which speeds are believed: 1.6 Tb/s Ethernet (IEEE 802.3dj), with room.
 FASTEST = 1e13
@@ -52,7 +52,7 @@ class LinkSpeed:
     rate: Estimate | None
     is_nominal: bool = False
     shaper: Shaper | None = None
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str) -> LinkSpeed:
@@ -74,15 +74,15 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
                 "rate",
             )
         below = speed is not None and rate_bps < speed.value * (1 - ROUNDING)
-        remarks = (f"the interface's speed is {bandwidth(speed.value)}; the rate that is given is a shaper's",) if (
+        all_notes = (f"the interface's speed is {bandwidth(speed.value)}; the rate that is given is a shaper's",) if (
             below and speed is not None
         ) else ()  # fmt: skip
-        return LinkSpeed(given_rate(rate_bps), shaper=shaper, remarks=remarks)
+        return LinkSpeed(given_rate(rate_bps), shaper=shaper, notes=all_notes)
     if shaper is not None and shaper.rate_bps:
         return LinkSpeed(exactly(shaper.rate_bps, "bit/s", "the shaper's rate", 1), shaper=shaper)
     if speed is not None and nominal:
-        remark = "the interface's speed is not stated: its type is taken, which may run slower"
-        return LinkSpeed(speed, is_nominal=True, shaper=shaper, remarks=(remark,))
+        note = "the interface's speed is not stated: its type is taken, which may run slower"
+        return LinkSpeed(speed, is_nominal=True, shaper=shaper, notes=(note,))
     return LinkSpeed(speed, shaper=shaper)
 
 
@@ -105,7 +105,7 @@ def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> Est
         name, name.partition("{")[0]
     )
     if speed > FASTEST:
-        raise InputError(f"{where}: found {bandwidth(speed)} for {shown(name)}; allowed: ifHighSpeed in Mb/s, ifSpeed "
+        raise InputError(f"{where}: found {bandwidth(speed)} for {clean(name)}; allowed: ifHighSpeed in Mb/s, ifSpeed "
                          "in bit/s, node_network_speed_bytes in bytes a second")  # fmt: skip
     if len(exact) > 1 and not is_given:
         speeds = ", ".join(bandwidth(each) for each in list(exact)[:3])
@@ -121,24 +121,24 @@ def check_is_counter(name: str, quantity: Quantity, series: Sequence[tuple[float
     InputError
         With the names that say what it is.
     """
-    if quantity.kind not in ("bytes", "packets", "drops") or not is_anew(series):
+    if quantity.kind not in ("bytes", "packets", "drops") or not is_per_interval(series):
         return
     values = [value for _, value in series]
     wraps = quantity.bits != 64 and max(values) >= 2**31
     if wraps:
         return
     fractions = any(value != int(value) for value in values)
-    if quantity.plain and not fractions:
+    if quantity.is_generic and not fractions:
         return
     falls = sum(after < before for before, after in pairwise(values))
-    what = f"fractions in {shown(name)}, which falls" if fractions else f"{shown(name)} falling"
+    what = f"fractions in {clean(name)}, which falls" if fractions else f"{clean(name)} falling"
     raise InputError(
         f"{where}: found {what} in {falls} of {len(values) - 1} rows, so that it is no counter; allowed: a rate named "
         "`bps` or `bytes per second`, amounts of each row named `bytes`, or a counter"
     )
 
 
-def check_fits(
+def check_load(
     starts: NDArray[np.float64],
     seconds: NDArray[np.float64],
     rates: NDArray[np.float64],

@@ -11,7 +11,7 @@ from forebay.observation.counter_files.names import index_of, quantity_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.line_reader import split_cells
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["number_of", "read_table"]
 
@@ -80,7 +80,7 @@ def _header(line: str, place: str) -> tuple[_Columns, str]:
         unknown = unknown or [name for at, name in enumerate(names) if at != time and at not in ports]
     if unknown:
         raise InputError(f"{place}: found no column whose name tells a counter or a rate, but "
-                         f"{', '.join(map(shown, unknown[:MOST_NAMED]))}; allowed: names such as `bytes`, `out bps`, "
+                         f"{', '.join(map(clean, unknown[:MOST_NAMED]))}; allowed: names such as `bytes`, `out bps`, "
                          "`drops`, ifHCOutOctets")  # fmt: skip
     raise InputError(f"{place}: found a header without a time and a counter; allowed: a column `time`, and such as "
                      "`bytes`, `packets`, `drops`, `watermark`, or ifHCOutOctets, out-octets")  # fmt: skip
@@ -90,7 +90,7 @@ def _row(cells: Sequence[str], columns: _Columns, readings: Readings, place: str
     cells = [*cells, *[""] * (len(columns.names) - len(cells))]
     when = parse_timestamp(cells[columns.time])
     if when is None:
-        raise InputError(f"{place}: found the time {shown(cells[columns.time])}; "
+        raise InputError(f"{place}: found the time {clean(cells[columns.time])}; "
                          "allowed: seconds, or a date such as 2026-11-23 16:00:00")  # fmt: skip
     port = " ".join(cells[at].strip() for at in columns.ports)
     for at in columns.counters:
@@ -137,5 +137,5 @@ def number_of(text: str, name: str, place: str) -> float | None:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"{place}: found {shown(text)} for {shown(name)}; allowed: a number from 0 on, or nothing")
+        raise InputError(f"{place}: found {clean(text)} for {clean(name)}; allowed: a number from 0 on, or nothing")
     return value

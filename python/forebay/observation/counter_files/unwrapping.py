@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Counted", "counted", "is_anew"]
+__all__ = ["Counted", "counted", "is_per_interval"]
 
 #: How many times the largest ordinary amount a wrapped one may be, where no rate bounds it.
 ORDINARY = 4.0
@@ -57,7 +57,7 @@ class Counted:
         return found
 
 
-def is_anew(readings: Sequence[tuple[float, float]]) -> bool:
+def is_per_interval(readings: Sequence[tuple[float, float]]) -> bool:
     """Whether a column is no counter but says the amount of each interval."""
     values = np.array([float(value) for _, value in readings])
     falls = int((np.diff(values) < 0).sum())

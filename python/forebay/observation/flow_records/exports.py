@@ -307,14 +307,14 @@ def _seconds(element: int, value: bytes, clock: _Clock) -> float:
 
 def _learn_sampling(body: bytes, template: _Template, domain: int, exporters: _Exporters) -> None:
     for values in _values(body, template):
-        said = {
+        sampling = {
             element: int.from_bytes(value, "big")
             for element, value in values
             if element in SAMPLERS and len(value) <= MOST_BYTES_OF_NUMBER
         }
-        interval = said.get(34) or said.get(50) or 0
-        if said.get(305):  # one run of packets is taken, then another run is skipped (RFC 5477, section 8.2)
-            interval = (said[305] + said.get(306, 0)) // said[305]
+        interval = sampling.get(34) or sampling.get(50) or 0
+        if sampling.get(305):  # one run of packets is taken, then another run is skipped (RFC 5477, section 8.2)
+            interval = (sampling[305] + sampling.get(306, 0)) // sampling[305]
         if interval > 1:
             exporters.sample(domain, interval)
 

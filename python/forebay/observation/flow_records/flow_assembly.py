@@ -115,19 +115,19 @@ def timeouts(evidence: Evidence) -> Timeouts:
 def _active(going_on: NDArray[np.float64], lasting: NDArray[np.float64]) -> float | None:
     """The timeout at which most records end whose flow goes on, else the one above which no record lasts."""
     long = going_on[going_on >= 20]
-    counts = [int(_near(long, each).sum()) for each in ACTIVE]
+    counts = [int(_is_near(long, each).sum()) for each in ACTIVE]
     best = int(np.argmax(counts))
     if counts[best] >= FEWEST and counts[best] >= long.size / 2:
         return float(ACTIVE[best])
     for each in ACTIVE:
-        here, above = int(_near(lasting, each).sum()), int((lasting > 1.15 * each + 5).sum())
+        here, above = int(_is_near(lasting, each).sum()), int((lasting > 1.15 * each + 5).sum())
         shorter = int(((lasting >= 0.7 * each) & (lasting < 0.9 * each)).sum())
         if here >= FEWEST and here >= 3 * shorter and above <= here / 100:
             return float(each)
     return None
 
 
-def _near(durations: NDArray[np.float64], timeout: float) -> NDArray[np.bool_]:
+def _is_near(durations: NDArray[np.float64], timeout: float) -> NDArray[np.bool_]:
     # The last packet comes before the timeout; exporters look at their flows every few seconds.
     return (durations >= 0.9 * timeout) & (durations <= 1.1 * timeout + 5)
 

@@ -120,15 +120,15 @@ class FlowStatistics:
         begun = ((first & BEGUN) != 0) | (start >= window.first_s + window.inactive_s)
         ended = ((last & FINISHED) != 0) | (end <= window.last_s - window.inactive_s)
         long = (end - start >= LONG_S) & (size >= LONG_BYTES)
-        told = np.ones(flows.height, dtype=bool)
+        usable = np.ones(flows.height, dtype=bool)
         if (factor > 1).any():
             sampled = flows["packets"].fill_null(0).to_numpy()
-            told = (sampled >= FEWEST_SAMPLED) | (factor == 1)
+            usable = (sampled >= FEWEST_SAMPLED) | (factor == 1)
         self.flows += flows.height
         self.cut += int((~(begun & ended)).sum())
-        self._sizes.append(size[begun & ended & told])
+        self._sizes.append(size[begun & ended & usable])
         self._starts.append(start[begun & ~long])
-        self._rates.append(size[long & told] * 8 / (end - start)[long & told])
+        self._rates.append(size[long & usable] * 8 / (end - start)[long & usable])
         tcp = (flows["protocol"] == TCP).fill_null(value=False).to_numpy()
         for smear, which in ((self._long, long), (self._long_tcp, long & tcp)):
             smear.add(start[which], end[which], (end - start)[which] / self._width)
@@ -238,7 +238,7 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
     """The quantities that the records cannot tell."""
     capture = "capture packets at the link: `forebay observe port.pcapng`"
     sockets = "ask the servers' sockets: `ss -tin`"
-    said = [
+    unknown = [
         Unknown("base round trips", "a record has no times of packets and their acknowledgments", capture),
         Unknown("congestion controllers", "a record has no windows", sockets),
         Unknown("losses", "exporters do not count dropped packets", "read the port's counters of drops"),
@@ -256,9 +256,9 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
             else f"the link was not full for {seconds_text(findings.window.resolution_s)} at a time, the resolution of "
             f"the records"
         )
-        said.append(Unknown("which flows this link limits", why, f"give `--rate`, or {capture}"))
+        unknown.append(Unknown("which flows this link limits", why, f"give `--rate`, or {capture}"))
     if findings.sampling > 1:
-        said.append(
+        unknown.append(
             Unknown(
                 f"sizes and number of flows below {findings.sampling} packets",
                 f"most of them have no packet in a sample of 1 in {findings.sampling}",
@@ -266,11 +266,11 @@ def unknown_of(findings: FlowStatistics, load: Series) -> tuple[Unknown, ...]:
             )
         )
     if findings.nameless:
-        said.append(
+        unknown.append(
             Unknown(
                 "sizes of flows, long flows and arrivals",
                 "records without addresses cannot be joined to flows",
                 "export addresses, hashed if need be",
             )
         )
-    return tuple(said)
+    return tuple(unknown)

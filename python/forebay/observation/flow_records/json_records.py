@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
-from forebay.observation.flow_records.names import NAMES, REQUIRED, fields_of, missing, plain
-from forebay.storage.safe_io import shown
+from forebay.observation.flow_records.names import NAMES, REQUIRED, fields_of, missing, normalized
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,11 +39,11 @@ def tables(found: Iterator[tuple[int, dict[str, Any]]], where: str, reading: Rea
     InputError
         If an object lacks a required field, or its value is not a number or a date.
     """
-    said: dict[str, bool] = {}  # whether a name is one of a field, asked once
+    values: dict[str, bool] = {}  # whether a name is one of a field, asked once
     rows: list[dict[str, str]] = []
     numbers: list[int] = []
     for number, each in found:
-        row = _row(each, said)
+        row = _row(each, values)
         if not row and _is_metadata(each):
             continue
         rows.append(row)
@@ -55,18 +55,18 @@ def tables(found: Iterator[tuple[int, dict[str, Any]]], where: str, reading: Rea
         yield _table(rows, numbers, where, reading)
 
 
-def _row(found: Mapping[str, Any], said: dict[str, bool]) -> dict[str, str]:
+def _row(found: Mapping[str, Any], flags: dict[str, bool]) -> dict[str, str]:
     """The fields of a record in an object, as texts; fields one level deeper, as Logstash writes them, are included."""
     row = {}
     for name, value in found.items():
         if isinstance(value, Mapping):
-            row.update(_row({key: each for key, each in value.items() if not isinstance(each, Mapping)}, said))
+            row.update(_row({key: each for key, each in value.items() if not isinstance(each, Mapping)}, flags))
             continue
-        known = said.get(name)
+        known = flags.get(name)
         if known is None:
-            if len(said) > 10_000:  # hostile names that would exhaust the memory
-                said.clear()
-            known = said[name] = plain(name) in _KNOWN
+            if len(flags) > 10_000:  # hostile names that would exhaust the memory
+                flags.clear()
+            known = flags[name] = normalized(name) in _KNOWN
         if known and value is not None and not isinstance(value, list | bool):
             row[name] = value if isinstance(value, str) else _text(value)
     return row
@@ -94,14 +94,14 @@ def _table(rows: list[dict[str, str]], numbers: list[int], where: str, reading: 
                          f"allowed: names of {REQUIRED}")  # fmt: skip
     raw = pl.DataFrame({name: pl.Series(name, [row.get(name) for row in rows], dtype=pl.String) for name in names})
     typed = reading.typed(raw, fields)
-    for column, asked in (
+    for column, requested in (
         ("bytes", ("bytes",)),
         ("start_s", ("start", "end", "duration")),
         ("end_s", ("end", "duration", "start")),
     ):
         if typed[column].null_count():
             at = int(typed[column].is_null().arg_max() or 0)
-            present = [name for each in asked for name in fields.get(each, ()) if name in rows[at]]
-            what = f"{shown(rows[at][present[0]])} as {shown(present[0])}" if present else f"no {asked[0]}"
+            present = [name for each in requested for name in fields.get(each, ()) if name in rows[at]]
+            what = f"{clean(rows[at][present[0]])} as {clean(present[0])}" if present else f"no {requested[0]}"
             raise InputError(f"{where}, line {numbers[at]}: found {what}; allowed: records with {REQUIRED}")
     return typed

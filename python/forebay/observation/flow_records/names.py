@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-__all__ = ["NAMES", "REQUIRED", "fields_of", "missing", "plain"]
+__all__ = ["NAMES", "REQUIRED", "fields_of", "missing", "normalized"]
 
 #: Fields in their order of preference. NetFlow v9: RFC 3954 section 8; IPFIX: IANA's registry "IPFIX Information
 #: Elements"; nfdump: nfdump(1) and its `output_csv.c` and `output_json.c`; SiLK: rwcut(1).
@@ -51,7 +51,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 REQUIRED = "a start, an end or a duration, and bytes"
 
 
-def plain(name: str) -> str:
+def normalized(name: str) -> str:
     """A name without case, spaces and punctuation, and without a unit in brackets."""
     return re.sub(r"[^a-z0-9]", "", re.sub(r"\(.*\)|\[.*\]", "", name).lower())
 
@@ -60,7 +60,7 @@ def fields_of(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Which of the given names say a field, by field, the preferred first."""
     known: dict[str, str] = {}
     for name in names:
-        known.setdefault(plain(name), name)
+        known.setdefault(normalized(name), name)
     found = {
         field: tuple(known[each] for each in spelled if each in known)
         for field, spelled in NAMES.items()

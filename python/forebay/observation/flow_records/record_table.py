@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay.observation.flow_records.clocks import duration_unit, durations, times, unit_of
-from forebay.observation.flow_records.names import plain
+from forebay.observation.flow_records.names import normalized
 from forebay.observation.line_reader import open_input, read_blocks
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Reading:
         Bytes read of the current file, as packed.
     two_way : bool
         Whether records were connections with both directions, whose column `output` is the direction.
-    remarks : list of str
+    notes : list of str
         Remarks on the input, one sentence each.
     """
 
@@ -81,12 +81,12 @@ class Reading:
     impossible: int = 0
     position: int = 0
     two_way: bool = False
-    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-    def say(self, remark: str) -> None:
+    def say(self, note: str) -> None:
         """Keep a remark on the input, once."""
-        if remark not in self.remarks:
-            self.remarks.append(remark)
+        if note not in self.notes:
+            self.notes.append(note)
 
     def fresh(self) -> None:
         """Begin another file, whose columns may have other units."""
@@ -110,25 +110,25 @@ class Reading:
             "bytes": pl.Int64(), "packets": pl.Int64(), "source_port": pl.UInt16(), "target_port": pl.UInt16(),
             "input": pl.UInt32(), "output": pl.UInt32(), "sampling": pl.UInt32(),
         }  # fmt: skip
-        said = {name: _first([_integer(each) for each in fields.get(name, ())], kind) for name, kind in whole.items()}
+        values = {name: _first([_integer(each) for each in fields.get(name, ())], kind) for name, kind in whole.items()}
         # Columns of their own, because expressions would be worked out wherever they are named.
         timed = raw.select(
             start=_first([pl.lit(self._times(each, raw)) for each in fields.get("start", ())], pl.Float64()),
             end=_first([pl.lit(self._times(each, raw)) for each in fields.get("end", ())], pl.Float64()),
             lasting=_first(
-                [durations(each, duration_unit(plain(each))) for each in fields.get("duration", ())], pl.Float64()
+                [durations(each, duration_unit(normalized(each))) for each in fields.get("duration", ())], pl.Float64()
             ),
         ).select("end", "lasting", begin=pl.coalesce("start", pl.col("end") - pl.col("lasting")))
         table = raw.select(
             start_s=timed["begin"],
             # Collectors that print whole seconds print durations with their fraction.
             end_s=timed.select(pl.coalesce(pl.col("begin") + pl.col("lasting"), "end")).to_series(),
-            **{name: said[name] for name in ("bytes", "packets", "source_port", "target_port", "input", "output")},
+            **{name: values[name] for name in ("bytes", "packets", "source_port", "target_port", "input", "output")},
             protocol=_first([_protocol(each) for each in fields.get("protocol", ())], pl.UInt8()),
             tcp_flags=_first([_flags(each) for each in fields.get("flags", ())], pl.UInt8()),
             source=_first([_text(each) for each in fields.get("source", ())], pl.String()),
             target=_first([_text(each) for each in fields.get("target", ())], pl.String()),
-            sampling=pl.max_horizontal(said["sampling"], pl.lit(1, dtype=pl.UInt32)),
+            sampling=pl.max_horizontal(values["sampling"], pl.lit(1, dtype=pl.UInt32)),
         )
         return self.finished(table)
 
@@ -145,7 +145,7 @@ class Reading:
     def _times(self, column: str, raw: pl.DataFrame) -> pl.Series:
         unit = self.units.get(column)
         if unit is None:
-            unit = unit_of(plain(column), raw[column])
+            unit = unit_of(normalized(column), raw[column])
             if raw[column].null_count() < raw.height:
                 self.units[column] = unit
         return times(raw[column], unit)

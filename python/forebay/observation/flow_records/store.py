@@ -39,7 +39,7 @@ class Store:
     def __init__(self, columns: dict[str, pl.DataType], key: str) -> None:
         self._columns = columns
         self._key = key
-        self._held: list[pl.DataFrame] = []
+        self._tables: list[pl.DataFrame] = []
         self._rows = 0
         self._folder: Path | None = None
         self._pieces = 0
@@ -55,7 +55,7 @@ class Store:
         """
         if not table.height:
             return
-        self._held.append(table)
+        self._tables.append(table)
         self._rows += table.height
         self.height += table.height
         if self._rows >= HELD:
@@ -68,23 +68,23 @@ class Store:
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="forebay-"))
                 weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            table = pl.concat(self._held).with_columns(bucket=pl.col(self._key).fill_null(0) % BUCKETS)
+            table = pl.concat(self._tables).with_columns(bucket=pl.col(self._key).fill_null(0) % BUCKETS)
             for (bucket,), rows in table.partition_by("bucket", as_dict=True, include_key=False).items():
                 rows.write_parquet(self._folder / f"{bucket}-{self._pieces}.parquet", compression="lz4")
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = " ".join(str(error).split())[:120]
             raise ForebayError(f"{tempfile.gettempdir()}: no room for what was read ({reason})") from None
         self._pieces += 1
-        self._held, self._rows = [], 0
+        self._tables, self._rows = [], 0
 
     def buckets(self) -> Iterator[pl.DataFrame]:
         """All rows, those of one key in one table."""
         import polars as pl
 
         if self._folder is None:
-            yield pl.concat(self._held) if self._held else pl.DataFrame(schema=self._columns)
+            yield pl.concat(self._tables) if self._tables else pl.DataFrame(schema=self._columns)
             return
-        if self._held:
+        if self._tables:
             self._spill()
         for bucket in range(BUCKETS):
             files = sorted(self._folder.glob(f"{bucket}-*.parquet"))
@@ -96,7 +96,7 @@ class Store:
         import polars as pl
 
         if self._folder is None:
-            return (pl.concat(self._held) if self._held else pl.DataFrame(schema=self._columns)).lazy()
-        if self._held:
+            return (pl.concat(self._tables) if self._tables else pl.DataFrame(schema=self._columns)).lazy()
+        if self._tables:
             self._spill()
         return pl.scan_parquet(sorted(self._folder.glob("*.parquet")), glob=False)

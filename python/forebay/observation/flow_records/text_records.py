@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from forebay.errors import InputError
 from forebay.observation.flow_records.names import REQUIRED, fields_of, missing
 from forebay.observation.line_reader import Lines, split_cells
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +138,7 @@ def _parts(text: bytes, first: int, header: bytes) -> Iterator[tuple[int, bytes,
 def _table(block: Lines, header: Header, where: str, reading: Reading) -> pl.DataFrame:
     import polars as pl
 
-    wanted = {name for names in header.fields.values() for name in names}
+    required = {name for names in header.fields.values() for name in names}
     try:
         raw = pl.read_csv(
             block.text,
@@ -148,7 +148,7 @@ def _table(block: Lines, header: Header, where: str, reading: Reading) -> pl.Dat
             comment_prefix="#",
             truncate_ragged_lines=True,
             encoding="utf8-lossy",
-        ).select(name for name in header.names if name in wanted)
+        ).select(name for name in header.names if name in required)
         typed = reading.typed(raw, header.fields)
         if not any(typed[name].null_count() for name in NEEDED):
             return typed
@@ -161,7 +161,7 @@ def _slowly(block: Lines, header: Header, where: str, reading: Reading) -> pl.Da
     """As `_table`, by Python's reader and with the number of every line."""
     import polars as pl
 
-    wanted = {name for names in header.fields.values() for name in names}
+    required = {name for names in header.fields.values() for name in names}
     rows, numbers = [], []
     text = block.text.decode("utf-8", errors="replace")
     for number, line in enumerate(text.split("\n"), start=block.first):
@@ -173,7 +173,7 @@ def _slowly(block: Lines, header: Header, where: str, reading: Reading) -> pl.Da
     columns = {
         name: pl.Series(name, [row[at] for row in rows], dtype=pl.String)
         for at, name in enumerate(header.names)
-        if name in wanted
+        if name in required
     }
     typed = reading.typed(pl.DataFrame(columns), header.fields)
     bad = typed.select(pl.any_horizontal(pl.col(name).is_null() for name in NEEDED)).to_series().arg_true().to_list()
@@ -194,5 +194,5 @@ def _mistake(row: list[str], typed: dict[str, object], header: Header, place: st
         if typed[column] is None:
             name = next(name for each in names for name in header.fields.get(each, ()))
             value = row[header.names.index(name)]
-            return InputError(f"{place}: found {shown(value)} in the column {shown(name)}; allowed: {allowed}")
+            return InputError(f"{place}: found {clean(value)} in the column {clean(name)}; allowed: {allowed}")
     raise AssertionError("a row without a mistake")

@@ -14,7 +14,7 @@ from forebay.errors import InputError
 from forebay.observation.capture_finding import capture_finding
 from forebay.observation.capture_flows import Observed, observe_flows
 from forebay.observation.capture_link import CaptureLink, Seen, identify_link
-from forebay.observation.capture_remarks import capture_remarks
+from forebay.observation.capture_notes import capture_notes
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.finding import Finding
 from forebay.observation.inputs.input import File, Head, Input, InputReading, Kind, Options, Yields
@@ -35,7 +35,7 @@ class CaptureReading(InputReading):
 
     seen: Seen
     link: CaptureLink
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class CaptureInput(Input[CaptureReading]):
         captures = read_captures([each.path for each in files], options.progress)
         seen = seen_of(captures)
         link = identify_link(seen, options.rate_bps)
-        return CaptureReading(link.rate, seen.load_series, seen, link, capture_remarks(captures))
+        return CaptureReading(link.rate, seen.load_series, seen, link, capture_notes(captures))
 
     def finding(self, reading: CaptureReading, load: Load | None) -> Finding:
         """Make a finding of round trips, flows and load."""
         observed = observe_flows(reading.seen, reading.link)
         if load is None:
             raise InputError("found a capture of less than two milliseconds; allowed: one that lasts")
-        return capture_finding(reading.seen, observed, load, reading.remarks)
+        return capture_finding(reading.seen, observed, load, reading.notes)
 
 
 def _accepts(head: Head) -> bool:

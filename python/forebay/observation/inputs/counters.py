@@ -97,7 +97,7 @@ class CounterInput(Input[CounterReading]):
             load=load,
             # An unknown rate implies an unknown utilization.
             unknown=tuple(each for each in counters.unknown if counters.rate is not None or each.what != "utilization"),
-            remarks=(*(() if day is None else (day.span.sentence,)), *counters.remarks),
+            remarks=(*(() if day is None else (day.span.sentence,)), *counters.notes),
             day=day,
             assumed=_assumed(counters, day),
         )
@@ -117,19 +117,19 @@ def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
     if day is None:
         return counters.assumed
     every = clock_time(counters.interval_s)
-    said = [
+    assumptions = [
         *counters.assumed,
         f"packets have random times within {every}: counters do not show shorter bursts, which need a larger buffer",
     ]
     if day.lossy and counters.rate is not None:
         loads = [each.load_bps for each in day.losses]
-        said.append(
+        assumptions.append(
             f"no burst makes packets drop, though {counted(day.lossy, 'interval')} with a load of "
             f"{bandwidth(min(loads))} or more had drops: the true buffer is larger"
         )
     if counters.is_nominal:
-        said.append("the link runs at the speed of the port's type")
-    return tuple(said)
+        assumptions.append("the link runs at the speed of the port's type")
+    return tuple(assumptions)
 
 
 def _buffer(counters: Counters) -> Estimate | Unknown:

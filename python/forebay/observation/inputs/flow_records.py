@@ -104,8 +104,8 @@ class FlowInput(Input[FlowReading]):
             groups=tuple(groups),
             load=load,
             distributions=tuple(distributions),
-            unknown=_not_said(records.unknown, limited, groups),
-            remarks=records.remarks if load is not None else (*records.remarks, *_mean_alone(records)),
+            unknown=_unidentified(records.unknown, limited, groups),
+            remarks=records.notes if load is not None else (*records.notes, *_mean_load_only(records)),
             day=records.day,
             assumed=("bursts are those of transfers that begin as the records show: records have no packets",),
         )
@@ -125,19 +125,19 @@ def _interface(port: str | None) -> int | None:
     return int(port)
 
 
-def _not_said(
+def _unidentified(
     unknown: Sequence[Unknown], limited: Estimate | Unknown, groups: Sequence[GroupFinding]
 ) -> tuple[Unknown, ...]:
     """The quantities that are not identified, except those that the link, its flows and the groups name already."""
-    said = {"buffer and queue discipline"}
+    values = {"buffer and queue discipline"}
     if isinstance(limited, Unknown):
-        said.add("which flows this link limits")
+        values.add("which flows this link limits")
     if groups:
-        said |= {"base round trips", "congestion controllers"}
-    return tuple(each for each in unknown if each.what not in said)
+        values |= {"base round trips", "congestion controllers"}
+    return tuple(each for each in unknown if each.what not in values)
 
 
-def _mean_alone(records: FlowRecords) -> tuple[str, ...]:
+def _mean_load_only(records: FlowRecords) -> tuple[str, ...]:
     """The mean load of records that are too short for a load over time."""
     mean = records.estimates.get("load")
     return (

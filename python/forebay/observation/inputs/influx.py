@@ -51,11 +51,11 @@ def read_lines(text: str, where: str) -> Readings:
             readings.ignored += 1
             continue
         measurement, labels, fields, stamp = found.groups()
-        tags = {_plain(name): _plain(value) for name, value in _PAIR.findall(labels)}
+        tags = {_unescaped(name): _unescaped(value) for name, value in _PAIR.findall(labels)}
         port = next((tags[each] for each in PORTS if tags.get(each)), "")
         place = f"{where}, line {number}"
         for name, value in _PAIR.findall(fields):
-            known = "speed_mbps" if measurement == "net" and name == "speed" else _plain(name)
+            known = "speed_mbps" if measurement == "net" and name == "speed" else _unescaped(name)
             if quantity_of(known) is None or value.startswith('"') or value in ("true", "false", "t", "f", "T", "F"):
                 continue
             when = parse_timestamp(stamp) if stamp else None
@@ -69,7 +69,7 @@ def read_lines(text: str, where: str) -> Readings:
     return readings
 
 
-def _plain(text: str) -> str:
+def _unescaped(text: str) -> str:
     """The text without backslashes."""
     return re.sub(r"\\(.)", r"\1", text)
 

@@ -17,7 +17,7 @@ from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["LINK", "LINK_TEXT", "QDISC", "QDISC_TEXT"]
 
@@ -86,7 +86,7 @@ def _count(
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{place}: found {shown(value)} for {shown(key)}; allowed: a number from 0 on")
+        raise InputError(f"{place}: found {clean(value)} for {clean(key)}; allowed: a number from 0 on")
     readings.add(port, name, when, value, place)
 
 
@@ -101,7 +101,7 @@ def _shaper(root: Mapping[str, Any], found: list[dict[str, Any]], place: str) ->
     if isinstance(rate, bool) or not isinstance(rate, int | float):
         rate = None
     if rate is not None and not 0 < rate < 1e14:
-        raise InputError(f"{place}: found {shown(rate)} for `rate`; allowed: bytes a second")
+        raise InputError(f"{place}: found {clean(rate)} for `rate`; allowed: bytes a second")
     return Shaper(
         rate_bps=None if rate is None else rate * 8.0,
         kind=kind,

@@ -13,7 +13,7 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, Yields
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["INTERFACES"]
 
@@ -57,9 +57,9 @@ def _interface(row: dict[str, str], readings: Readings, place: str) -> None:
     port = f"{device} {name}".strip()
     if not name:
         return
-    told = next((row[each].strip() for each in ("speed (kbps)", "speed") if row.get(each, "").strip()), "")
-    if told and told not in ("—", "-", "None"):
-        readings.add(port, "speed_bps", 0.0, _bits(told, place), place)
+    text = next((row[each].strip() for each in ("speed (kbps)", "speed") if row.get(each, "").strip()), "")
+    if text and text not in ("—", "-", "None"):
+        readings.add(port, "speed_bps", 0.0, _bits(text, place), place)
         return
     found = _TYPE.search(row.get("type", ""))
     if found is not None:
@@ -77,7 +77,7 @@ def _bits(text: str, place: str) -> float:
     except ValueError:
         number = -1.0
     if found is None or number <= 0:
-        raise InputError(f"{place}: found the speed {shown(text)}; allowed: kbit/s, or such as `1 Gbps`")
+        raise InputError(f"{place}: found the speed {clean(text)}; allowed: kbit/s, or such as `1 Gbps`")
     return number * (_UNITS[found[2].lower()] if found[2] else 1e3)
 
 

@@ -15,7 +15,7 @@ from forebay.observation.inputs.capture import MAGIC
 from forebay.observation.inputs.input import File, Head, Input, RefusedInput
 from forebay.observation.inputs.registry import INPUTS
 from forebay.observation.line_reader import open_input
-from forebay.sanitize import legible
+from forebay.sanitize import sanitize
 from forebay.storage.safe_io import regular
 
 __all__ = ["find_input", "find_inputs"]
@@ -66,7 +66,7 @@ def find_input(path: Path) -> Input[Any]:
             "zstd), nfcapd, csv, json or the output of `ss -tin`"
         )
     raise InputError(
-        f"{path}: found text that begins with `{legible(head.text[:40].strip())}`; allowed: a capture, flow records, "
+        f"{path}: found text that begins with `{sanitize(head.text[:40].strip())}`; allowed: a capture, flow records, "
         "counters or the output of `ss -tin`"
     )
 
@@ -86,8 +86,8 @@ def _head(path: Path) -> bytes:
         # The reader of captures brings its own zstd.
         return next(iter(MAGIC))
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise InputError(f"{path}: found gzip that cannot be unpacked ({legible(str(error))})") from None
+        raise InputError(f"{path}: found gzip that cannot be unpacked ({sanitize(str(error))})") from None
     except Exception as error:
         if type(error).__name__ != "ZstdError":  # derives from Exception alone, in a module that may be missing
             raise
-        raise InputError(f"{path}: found zstd that cannot be unpacked ({legible(str(error))})") from None
+        raise InputError(f"{path}: found zstd that cannot be unpacked ({sanitize(str(error))})") from None

@@ -19,7 +19,7 @@ from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.line_reader import split_cells
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["BINARY", "CACTI", "FETCH", "LIBRENMS", "XPORT_JSON", "XPORT_XML"]
 
@@ -93,7 +93,7 @@ def read_xml(text: str, where: str) -> Readings:
         when = _number(stamp, where) if stamp is not None else start + step * number
         values = [value.text or "" for value in row if re.fullmatch(r"v\d*", value.tag)]
         _row(readings, legends, values, when, f"{where}, row {number}")
-    return _told(readings, legends, where)
+    return _with_legends(readings, legends, where)
 
 
 def read_json(text: str, where: str) -> Readings:
@@ -116,7 +116,7 @@ def read_json(text: str, where: str) -> Readings:
     for number, row in enumerate(data if isinstance(data, list) else [], start=1):
         if isinstance(row, list):
             _row(readings, legends, row, start + step * number, f"{where}, row {number}")
-    return _told(readings, legends, where)
+    return _with_legends(readings, legends, where)
 
 
 def read_fetch(text: str, where: str) -> Readings:
@@ -135,7 +135,7 @@ def read_fetch(text: str, where: str) -> Readings:
         found = _FETCHED.match(line.strip())
         if found is not None:
             _row(readings, legends, found[2].split(), float(found[1]), f"{where}, line {number}")
-    return _told(readings, legends, where)
+    return _with_legends(readings, legends, where)
 
 
 def read_librenms(text: str, where: str) -> Readings:
@@ -159,10 +159,10 @@ def read_librenms(text: str, where: str) -> Readings:
         if when is None:
             if number == len(lines):
                 break
-            raise InputError(f"{where}, line {number}: found the time {shown(cells[0] if cells else '')}; "
+            raise InputError(f"{where}, line {number}: found the time {clean(cells[0] if cells else '')}; "
                              "allowed: seconds, or a date such as 2026-11-23 16:00:00")  # fmt: skip
         _row(readings, names[1:], cells[1:], when, f"{where}, line {number}")
-    return _told(readings, names[1:], where)
+    return _with_legends(readings, names[1:], where)
 
 
 def read_cacti(text: str, where: str) -> Readings:
@@ -183,7 +183,7 @@ def read_cacti(text: str, where: str) -> Readings:
     about = {cells[0].rstrip(":"): cells[1] for cells in lines[:at] if len(cells) > 1}
     unit = about.get("Vertical Label", "").lower()
     if "bits" not in unit and "bytes" not in unit:
-        found = f"the vertical label {shown(unit)}" if unit else "no vertical label"
+        found = f"the vertical label {clean(unit)}" if unit else "no vertical label"
         raise InputError(f"{where}: found {found}, which is no unit of a load; allowed: {_OF_CACTI}")
     scale = 1.0 if "bits" in unit else 8.0
     sides: dict[str, int] = {}
@@ -192,7 +192,7 @@ def read_cacti(text: str, where: str) -> Readings:
             if re.match(pattern, name.strip().lower()):
                 sides.setdefault(side, column)
     if not sides:
-        names = ", ".join(shown(each) for each in lines[at][1:7]) or "no column"
+        names = ", ".join(clean(each) for each in lines[at][1:7]) or "no column"
         raise InputError(f"{where}: found {names}, neither inbound nor outbound; allowed: {_OF_CACTI}")
     readings = Readings()
     for number, cells in enumerate(lines[at + 1 :], start=at + 2):
@@ -205,27 +205,27 @@ def read_cacti(text: str, where: str) -> Readings:
                 readings.add("", side, when, rate * scale, f"{where}, line {number}")
     if not readings.ports:
         raise InputError(f"{where}: found no row with a date and a rate; allowed: {_OF_CACTI}")
-    readings = _told(readings, lines[at][1:], where)
+    readings = _with_legends(readings, lines[at][1:], where)
     readings.say("times are those of Cacti's clock, taken as UTC: its table has no zone")
     return readings
 
 
 def _row(readings: Readings, legends: Sequence[str], values: Sequence[Any], when: float, place: str) -> None:
     for legend, value in zip(legends, values, strict=False):
-        said = _meaning(legend)
-        if said is None or value is None:
+        meaning = _meaning(legend)
+        if meaning is None or value is None:
             continue
-        name, scale = said
-        number = _number(value, f"{place}, {shown(legend)}")
+        name, scale = meaning
+        number = _number(value, f"{place}, {clean(legend)}")
         if math.isnan(number):
             readings.say("what the RRD calls NaN was not measured, and is left out")
         else:
             readings.add("", name, when, number * scale, place)
 
 
-def _told(readings: Readings, legends: Sequence[str], where: str) -> Readings:
+def _with_legends(readings: Readings, legends: Sequence[str], where: str) -> Readings:
     if not readings.ports:
-        names = ", ".join(shown(each) for each in legends[:6]) or "no legend"
+        names = ", ".join(clean(each) for each in legends[:6]) or "no legend"
         raise InputError(f"{where}: found {names}, none of them a rate of a port; allowed: {_ALLOWED}")
     readings.say("values are rates, each the mean of the step before its time, as an RRD stores them")
     return readings
@@ -242,9 +242,9 @@ def _number(value: Any, place: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{place}: found {shown(value)}; allowed: a number or NaN") from None
+        raise InputError(f"{place}: found {clean(value)}; allowed: a number or NaN") from None
     if math.isinf(number) or number < 0:
-        raise InputError(f"{place}: found {shown(value)}; allowed: a number from 0 on, or NaN")
+        raise InputError(f"{place}: found {clean(value)}; allowed: a number from 0 on, or NaN")
     return number
 
 

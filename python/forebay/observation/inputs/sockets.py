@@ -92,7 +92,7 @@ def sockets_finding(sockets: Sockets, rate: Estimate | Unknown, load: Load | Non
         groups=tuple(made for controller in sockets.controllers for made in _of_controller(controller, sockets)),
         flows=tuple(_rows(sockets)),
         unknown=sockets.unknown,
-        remarks=sockets.remarks,
+        remarks=sockets.notes,
     )
 
 
@@ -102,11 +102,11 @@ def _of_controller(controller: str, sockets: Sockets) -> list[GroupFinding]:
     for at, each in enumerate(sockets.sockets):
         if each.controller == controller and (sockets.changes[at].acknowledged or 0.0) >= FEWEST_BYTES:
             alike.setdefault(_LIMITS.get(sockets.limits[at], "unknown"), []).append(at)
-    made = (_alike(controller, limit, mine, sockets) for limit, mine in alike.items())
+    made = (_group_of(controller, limit, mine, sockets) for limit, mine in alike.items())
     return [each for each in made if each is not None]
 
 
-def _alike(controller: str, limit: LimitedBy, mine: list[int], sockets: Sockets) -> GroupFinding | None:
+def _group_of(controller: str, limit: LimitedBy, mine: list[int], sockets: Sockets) -> GroupFinding | None:
     """Connections that the same thing limits; None where an application limits them to a rate that is not known."""
     rate = _rate_of_each(mine, sockets)
     is_held = limit in ("application", "receiver")
@@ -172,7 +172,7 @@ def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
     ordered = sorted(each, key=lambda row: -(row[1].acknowledged or 0.0))
     rows = []
     for number, (socket, change, limit) in enumerate(ordered[:200], 1):
-        rate, again = change.rate_bps, change.retransmission_rate
+        rate, retransmitted = change.rate_bps, change.retransmission_rate
         trip = socket.minrtt_s
         rows.append(
             FlowFinding(
@@ -181,7 +181,7 @@ def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
                 change.acknowledged or 0.0,
                 None if rate is None else exactly(rate, "bit/s", "acknowledged bytes over time", 1),
                 None if trip is None else Estimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
-                None if again is None else exactly(again, "", "retransmissions over what was sent", 1),
+                None if retransmitted is None else exactly(retransmitted, "", "retransmissions over what was sent", 1),
                 socket.controller,
                 _LIMITS.get(limit, "unknown"),
             )

@@ -16,7 +16,7 @@ from forebay.observation.inputs.flow_records import FlowInput
 from forebay.observation.inputs.input import Head, Yields
 from forebay.observation.json_stream import read_objects
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +49,7 @@ def _connections(source: Source, reading: Reading) -> Iterator[Connection]:
         found += 1
         yield _connection(event, body, kind, place)
     if not found and kinds:
-        names = ", ".join(shown(name) for name, _ in kinds.most_common(4))
+        names = ", ".join(clean(name) for name, _ in kinds.most_common(4))
         raise InputError(
             f"{source.where}: found Suricata's events {names}, and none of the kind `flow`; "
             "turn on `flow` among the types of eve-log"
@@ -91,7 +91,7 @@ def _time(body: Mapping[str, Any], name: str, place: str) -> float:
     value = body.get(name)
     found = parse_timestamp(str(value)) if value is not None else None
     if found is None:
-        raise InputError(f"{place}: found {shown(value)} for {shown(name)}; allowed: a time such as "
+        raise InputError(f"{place}: found {clean(value)} for {clean(name)}; allowed: a time such as "
                          "2026-11-23T16:00:00.000000+0000")  # fmt: skip
     return found
 
@@ -99,7 +99,7 @@ def _time(body: Mapping[str, Any], name: str, place: str) -> float:
 def _count(body: Mapping[str, Any], name: str, place: str) -> float:
     value = body.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e17:
-        raise InputError(f"{place}: found {shown(value)} for {shown(name)}; allowed: a number from 0 on")
+        raise InputError(f"{place}: found {clean(value)} for {clean(name)}; allowed: a number from 0 on")
     return float(value)
 
 

@@ -18,7 +18,7 @@ from forebay.observation.counter_files.tables import number_of
 from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["BINARY", "SADF_CSV", "SADF_JSON", "SAR"]
 
@@ -78,7 +78,7 @@ def _sample(each: Any, readings: Readings, place: str) -> None:
         return
     when = parse_timestamp(f"{stamp.get('date')} {stamp.get('time')}")
     if when is None:
-        raise InputError(f"{place}: found the time {shown(stamp)}; allowed: a date and a time")
+        raise InputError(f"{place}: found the time {clean(stamp)}; allowed: a date and a time")
     for kind in ("net-dev", "net-edev"):
         entries = network.get(kind)
         for entry in entries if isinstance(entries, list) else []:
@@ -115,7 +115,7 @@ def read_csv(text: str, where: str) -> Readings:
             place = f"{where}, line {number}"
             when = parse_timestamp(row.get("timestamp", "").removesuffix(" UTC"))
             if when is None:
-                raise InputError(f"{place}: found the time {shown(row.get('timestamp'))}; allowed: a date and a time")
+                raise InputError(f"{place}: found the time {clean(row.get('timestamp'))}; allowed: a date and a time")
             _cells(row, row["IFACE"], when, readings, place)
     if not readings.ports:
         raise InputError(f"{where}: found sysstat's table without interfaces; allowed: {_ALLOWED}")

@@ -20,7 +20,7 @@ def _begins(*starts: bytes) -> Callable[[Head], bool]:
     return lambda head: head.data.startswith(starts)
 
 
-def _says(pattern: str) -> Callable[[Head], bool]:
+def _matches(pattern: str) -> Callable[[Head], bool]:
     compiled = re.compile(pattern, re.MULTILINE)
     return lambda head: not head.is_binary and compiled.search(head.text) is not None
 
@@ -50,28 +50,36 @@ UNREAD: tuple[RefusedInput, ...] = (
     ),
     _unread("PDF", _begins(b"%PDF"), "use the numbers behind it as CSV"),
     _unread("a web page", _is_page, "use the numbers behind it as CSV or JSON"),
-    _unread("iperf3's JSON", _says(r'"test_start"\s*:|"tcp_mss_default"\s*:'), "capture the port during the test"),
+    _unread("iperf3's JSON", _matches(r'"test_start"\s*:|"tcp_mss_default"\s*:'), "capture the port during the test"),
     _unread(
-        "packets as tcpdump prints them", _says(r"^\d{2}:\d{2}:\d{2}\.\d{6} (IP6?|ARP) "), "use `tcpdump -w FILE.pcap`"
+        "packets as tcpdump prints them",
+        _matches(r"^\d{2}:\d{2}:\d{2}\.\d{6} (IP6?|ARP) "),
+        "use `tcpdump -w FILE.pcap`",
     ),
     _unread(
         "packets as tshark prints them",
-        _says(r'"_source"\s*:\s*\{\s*"layers"|<packet>\s*<proto '),
+        _matches(r'"_source"\s*:\s*\{\s*"layers"|<packet>\s*<proto '),
         "use `tshark -w FILE.pcapng`",
     ),
-    _unread("a dump of an RRD", _says(r"<rrd>"), _XPORT),
-    _unread("`show interfaces` of a router", _says(r"line protocol is (up|down)|^Physical interface: "), _OVER_TIME),
-    _unread("`ifconfig`", _says(r"^\S+: flags=\d+<|Link encap:"), _OVER_TIME),
-    _unread("/proc/net/dev", _says(r"^Inter-\|\s+Receive"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
-    _unread("`ethtool -S`", _says(r"^NIC statistics:"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
-    _unread("one walk of SNMP", _says(r"^(IF-MIB::|iso\.|\.1\.3\.)\S+ = (Counter|Gauge|INTEGER|STRING)"), _OVER_TIME),
-    _unread("sflowtool's lines", _says(r"^(FLOW|CNTR),|^startDatagram ="), "use nfdump's sfcapd or pmacct"),
-    _unread("flow logs of AWS", _says(r"^version account-id "), "use `tr ' ' , < FILE`"),
-    _unread("MRTG's log", _says(r"\A\d{9,10} \d+ \d+\n\d{9,10} \d+ \d+ \d+ \d+$"), _MRTG),
-    _unread("collectd's CSV", _says(r"\Aepoch,rx,tx"), _COLLECTD),
-    _unread("history of Zabbix", _says(r"\Aitemid,clock,value"), "name the columns `time,bps` or `time,ifHCOutOctets`"),
-    _unread("gnmic's flat print", _says(r"^\S*interface\[name=[^\]]+\]\S*: "), "use `gnmic ... --format event`"),
-    _unread("a ping", _says(r"^PING \S+ |^\d+ bytes from "), "capture the port for round trips"),
-    _unread("`ss` without -i", _says(r"^(Netid\s+)?State\s+Recv-Q\s+Send-Q"), "use `ss -tin`"),
-    _unread("`netstat`", _says(r"^Proto Recv-Q Send-Q|^Kernel Interface table"), "use `ss -tin`"),
+    _unread("a dump of an RRD", _matches(r"<rrd>"), _XPORT),
+    _unread("`show interfaces` of a router", _matches(r"line protocol is (up|down)|^Physical interface: "), _OVER_TIME),
+    _unread("`ifconfig`", _matches(r"^\S+: flags=\d+<|Link encap:"), _OVER_TIME),
+    _unread(
+        "/proc/net/dev", _matches(r"^Inter-\|\s+Receive"), "use `while sleep 10; do date +%s; ip -s -j link; done`"
+    ),
+    _unread("`ethtool -S`", _matches(r"^NIC statistics:"), "use `while sleep 10; do date +%s; ip -s -j link; done`"),
+    _unread(
+        "one walk of SNMP", _matches(r"^(IF-MIB::|iso\.|\.1\.3\.)\S+ = (Counter|Gauge|INTEGER|STRING)"), _OVER_TIME
+    ),
+    _unread("sflowtool's lines", _matches(r"^(FLOW|CNTR),|^startDatagram ="), "use nfdump's sfcapd or pmacct"),
+    _unread("flow logs of AWS", _matches(r"^version account-id "), "use `tr ' ' , < FILE`"),
+    _unread("MRTG's log", _matches(r"\A\d{9,10} \d+ \d+\n\d{9,10} \d+ \d+ \d+ \d+$"), _MRTG),
+    _unread("collectd's CSV", _matches(r"\Aepoch,rx,tx"), _COLLECTD),
+    _unread(
+        "history of Zabbix", _matches(r"\Aitemid,clock,value"), "name the columns `time,bps` or `time,ifHCOutOctets`"
+    ),
+    _unread("gnmic's flat print", _matches(r"^\S*interface\[name=[^\]]+\]\S*: "), "use `gnmic ... --format event`"),
+    _unread("a ping", _matches(r"^PING \S+ |^\d+ bytes from "), "capture the port for round trips"),
+    _unread("`ss` without -i", _matches(r"^(Netid\s+)?State\s+Recv-Q\s+Send-Q"), "use `ss -tin`"),
+    _unread("`netstat`", _matches(r"^Proto Recv-Q Send-Q|^Kernel Interface table"), "use `ss -tin`"),
 )

@@ -11,7 +11,7 @@ from forebay.observation.counter_files.json_counters import documents
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, Yields
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 __all__ = ["VNSTAT"]
 
@@ -59,7 +59,7 @@ def _amount(port: str, entry: Any, seconds: int, readings: Readings, place: str)
         begin = datetime(date["year"], date["month"], date["day"], time["hour"], time.get("minute", 0), tzinfo=UTC)
         rates = {"out_bps": entry["tx"] * 8 / seconds, "in_bps": entry["rx"] * 8 / seconds}
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise InputError(f"{place}: found {shown(entry)}; allowed: a date, a time, rx and tx") from None
+        raise InputError(f"{place}: found {clean(entry)}; allowed: a date, a time, rx and tx") from None
     for name, rate in rates.items():
         readings.add(port, name, begin.timestamp() + seconds, rate, place)
 

@@ -18,7 +18,7 @@ from forebay.observation.inputs.input import Head, RefusedInput, Yields
 from forebay.observation.json_stream import read_objects
 from forebay.observation.line_reader import split_lines
 from forebay.observation.timestamps import parse_timestamp
-from forebay.storage.safe_io import shown
+from forebay.storage.safe_io import clean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,8 +62,8 @@ def _rows(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
         for number, line in enumerate(lines, start=block.first):
             if line.startswith("#"):
                 if line.startswith("#separator "):
-                    said = re.match(r"#separator \\x([0-9a-fA-F]{2})", line)
-                    separator = chr(int(said[1], 16)) if said is not None else line.rstrip("\r")[11:] or "\t"
+                    match = re.match(r"#separator \\x([0-9a-fA-F]{2})", line)
+                    separator = chr(int(match[1], 16)) if match is not None else line.rstrip("\r")[11:] or "\t"
                 elif line.startswith(f"#fields{separator}"):
                     names = line.rstrip("\r").split(separator)[1:]
                 continue
@@ -116,15 +116,15 @@ def _connections(rows: Iterator[tuple[int, Mapping[str, Any]]], where: str, read
 
 def _outward(row: Mapping[str, Any]) -> bool | None:
     """Whether the originator is a local host and the other is not; None where the log does not say."""
-    told = [str(row.get(name, "")).lower() in ("t", "true") for name in ("local_orig", "local_resp")]
-    return None if told[0] == told[1] else told[0]
+    flags = [str(row.get(name, "")).lower() in ("t", "true") for name in ("local_orig", "local_resp")]
+    return None if flags[0] == flags[1] else flags[0]
 
 
 def _time(value: object, place: str) -> float:
     """Seconds since 1970, also of a date, as Zeek writes it with JSON::TS_ISO8601."""
     found = parse_timestamp(str(value))
     if found is None:
-        raise InputError(f"{place}: found {shown(value)} for `ts`; allowed: seconds, or a date such as "
+        raise InputError(f"{place}: found {clean(value)} for `ts`; allowed: seconds, or a date such as "
                          "2026-11-23T16:00:00.000000Z")  # fmt: skip
     return found
 
@@ -138,7 +138,7 @@ def _number(row: Mapping[str, Any], name: str, place: str) -> float:
     except (TypeError, ValueError):
         number = -1.0
     if not 0 <= number < 1e17:
-        raise InputError(f"{place}: found {shown(value)} for {shown(name)}; allowed: a number from 0 on")
+        raise InputError(f"{place}: found {clean(value)} for {clean(name)}; allowed: a number from 0 on")
     return number
 
 

@@ -91,7 +91,7 @@ def fig4(_results: Results, figure: Figure) -> Picture:
     axis.set_ylabel("mean rate (capacity = 1)")
     drawing.legend_below(picture, axis, 2)
     drawing.title(picture, figure.title)
-    drawing.names_beside(axis, names, size=10)
+    drawing.label_points(axis, names, size=10)
     return picture
 
 
@@ -117,8 +117,8 @@ def fig5(_results: Results, figure: Figure) -> Picture:
 
 def fig6(_results: Results, figure: Figure) -> Picture:
     """A flow that climbs back: rates 2β/(1+β) to 2/(1+β) of the capacity."""
-    kept = LINK["kept"]
-    low, high = 2 * kept / (1 + kept), 2 / (1 + kept)
+    decrease = LINK["kept"]
+    low, high = 2 * decrease / (1 + decrease), 2 / (1 + decrease)
     period = (high - low) * BDP  # one flow gains one packet per round trip, in each round trip
     times = np.array([0, period, period, 2 * period])
     return _geometry(figure, np.interp(np.linspace(0, 3, 301), range(4), times), _saw(low, high), "buffer: B0")
@@ -160,7 +160,7 @@ def fig7(results: Results, figure: Figure) -> Picture:
     axis.set_ylabel("mean rate (Mb/s)")
     drawing.legend_below(picture, axis, 4)
     drawing.title(picture, f"{figure.title} (numbers: buffer in packets)")
-    drawing.names_beside(axis, names, size=9)
+    drawing.label_points(axis, names, size=9)
     return picture
 
 

@@ -10,9 +10,9 @@ from fractions import Fraction
 from forebay.configuration.access import ACCESSES, Framing, framing
 from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader
 from forebay.configuration.platforms.linux.units import rate, rate_word, size, time, time_word
-from forebay.configuration.platforms.platform import whole_packets
+from forebay.configuration.platforms.platform import round_up_to_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
-from forebay.configuration.reading import signed, whole
+from forebay.configuration.reading import integer, signed
 from forebay.errors import UnsupportedError
 
 __all__ = ["CAKE", "TINS", "counted", "memory_of", "memory_text", "unsimulated", "within_memory"]
@@ -153,7 +153,7 @@ def _overhead(text: str) -> Value:
 
 
 def _number(text: str) -> Value:
-    return float(whole(text))
+    return float(integer(text))
 
 
 def _mask(text: str) -> Value:
@@ -178,16 +178,16 @@ class Cake:
         draft.time("interval")
         memory, interval = memory_of(port.packet), draft.discipline.time("interval")
         held = Limit(memory_at(port.rate, interval) // memory, "packets")
-        if whole_packets(draft.queue.limit, port.packet).amount > held.amount:
-            asked = draft.queue.limit
+        if round_up_to_packets(draft.queue.limit, port.packet).amount > held.amount:
+            requested = draft.queue.limit
             allowed = f"up to {held}, which cake holds at this rate and rtt (do not size its memlimit by the buffer)"
-            raise UnsupportedError(f"{draft.name} does not support cake with {asked}; allowed: {allowed}")
+            raise UnsupportedError(f"{draft.name} does not support cake with {requested}; allowed: {allowed}")
         why = "cake's own limit of memory; its manual says not to size it by the bandwidth-delay product"
         draft.limit(held, f"{why}, {memory:,} bytes a full packet")
-        told = draft.discipline.time("interval") / 20
-        draft.set("target", told, "cake's target is a twentieth of its rtt")
+        target = draft.discipline.time("interval") / 20
+        draft.set("target", target, "cake's target is a twentieth of its rtt")
         slowest = Fraction(3 * 1514 * 8, 2 * port.bits_per_second)
-        if slowest > told:
+        if slowest > target:
             draft.notes.append(
                 f"target: at this rate cake raises it to 1.5 packet times, {float(slowest) * 1e3:.3g} ms"
             )

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from forebay.configuration.platforms.linux.units import LARGEST, MICROSECOND, count, packets, size, time, time_word
 from forebay.configuration.platforms.linux.units import rate as bits
-from forebay.configuration.platforms.platform import whole_bytes, whole_packets
+from forebay.configuration.platforms.platform import round_up_to_bytes, round_up_to_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Value
 from forebay.configuration.reading import Mistake
 from forebay.errors import UnsupportedError
@@ -58,20 +58,20 @@ class Draft:
     def ecn(self, why: str) -> None:
         """Mark packets in any case."""
         if not self.discipline.ecn:
-            told = Discipline(self.discipline.kind, self.discipline.parameters, ecn=True)
-            self.queue = Queue(self.queue.limit, told)
+            discipline = Discipline(self.discipline.kind, self.discipline.parameters, ecn=True)
+            self.queue = Queue(self.queue.limit, discipline)
             self.reasons["ecn"] = why
 
     def time(self, *names: str, least: Fraction = MICROSECOND) -> None:
         """Round times up to whole microseconds."""
         for name in names:
-            asked = self.discipline.time(name)
-            told = max(least, math.ceil(asked / MICROSECOND) * MICROSECOND)
-            if told > LARGEST * MICROSECOND:
+            requested = self.discipline.time(name)
+            rounded = max(least, math.ceil(requested / MICROSECOND) * MICROSECOND)
+            if rounded > LARGEST * MICROSECOND:
                 raise UnsupportedError(
-                    f"{self.name} does not support {name} = {float(asked):g} s; allowed: up to 4294 s"
+                    f"{self.name} does not support {name} = {float(requested):g} s; allowed: up to 4294 s"
                 )
-            self.set(name, told, "tc counts whole microseconds")
+            self.set(name, rounded, "tc counts whole microseconds")
 
     def within(self, name: str, least: float, most: float, why: str) -> None:
         """Limit a parameter to whole numbers or sizes in a range."""
@@ -147,9 +147,11 @@ class Fifo:
     def fit(self, draft: Draft, port: Port) -> None:
         limit = draft.queue.limit
         if self.unit == "bytes":
-            draft.limit(whole_bytes(limit, port.packet), "at least one byte: tc reads 0 as its default")
+            draft.limit(round_up_to_bytes(limit, port.packet), "at least one byte: tc reads 0 as its default")
         else:
-            draft.limit(whole_packets(limit, port.packet), IN_PACKETS if limit.unit == "bytes" else "at least one")
+            draft.limit(
+                round_up_to_packets(limit, port.packet), IN_PACKETS if limit.unit == "bytes" else "at least one"
+            )
 
     def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
         return f"limit {queue.limit.amount}"
@@ -202,7 +204,7 @@ class CoDel:
         )
 
     def fit(self, draft: Draft, port: Port) -> None:
-        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.limit(round_up_to_packets(draft.queue.limit, port.packet), IN_PACKETS)
         draft.time("target", "interval")
         if self.queueing:
             draft.within("flows", 1, 65536, "fq_codel has 1 to 65,536 queues")
@@ -210,12 +212,12 @@ class CoDel:
             draft.within("batch", 1, LARGEST, "whole packets")
 
     def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
-        told = queue.discipline
-        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))} "
-        text += f"interval {time_word(told.time('interval'))} {ecn_word(told)}"
+        discipline = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(discipline.time('target'))} "
+        text += f"interval {time_word(discipline.time('interval'))} {ecn_word(discipline)}"
         if self.queueing:
-            text += f" flows {number_word(told.number('flows'))} quantum {told.level('quantum').amount}"
-            text += f" drop_batch {number_word(told.number('batch'))}"
+            text += f" flows {number_word(discipline.number('flows'))} quantum {discipline.level('quantum').amount}"
+            text += f" drop_batch {number_word(discipline.number('batch'))}"
         return text
 
     def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
@@ -252,30 +254,30 @@ class Pie:
         )
 
     def fit(self, draft: Draft, port: Port) -> None:
-        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.limit(round_up_to_packets(draft.queue.limit, port.packet), IN_PACKETS)
         draft.time("target", "update")
         for gain in ("alpha", "beta"):
-            told = min(32, max(0, round(draft.discipline.number(gain) * SIXTEENTHS)))
-            draft.set(gain, told / SIXTEENTHS, "tc counts sixteenths of 1/s, from 0 to 32 of them")
+            rounded = min(32, max(0, round(draft.discipline.number(gain) * SIXTEENTHS)))
+            draft.set(gain, rounded / SIXTEENTHS, "tc counts sixteenths of 1/s, from 0 to 32 of them")
         draft.set("burst", Fraction(150, 1000), f"MAX_BURST is {KERNEL}")
         if self.queueing:
-            told = round(draft.discipline.number("mark_below") * 100)
-            draft.set("mark_below", told / 100, "fq_pie counts whole percents")
+            rounded = round(draft.discipline.number("mark_below") * 100)
+            draft.set("mark_below", rounded / 100, "fq_pie counts whole percents")
             draft.within("flows", 1, 65536, "fq_pie has 1 to 65,536 queues")
             draft.within("quantum", 256, 2**20, "fq_pie allows 256 bytes to 1 MiB")
         else:
             draft.set("mark_below", 0.1, f"pie's 10 % is {KERNEL}")
 
     def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
-        told = queue.discipline
-        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))} "
-        text += f"tupdate {time_word(told.time('update'))}"
+        discipline = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(discipline.time('target'))} "
+        text += f"tupdate {time_word(discipline.time('update'))}"
         for gain in ("alpha", "beta"):
-            text += f" {gain} {number_word(told.number(gain) * SIXTEENTHS)}"
+            text += f" {gain} {number_word(discipline.number(gain) * SIXTEENTHS)}"
         if self.queueing:
-            text += f" flows {number_word(told.number('flows'))} quantum {told.level('quantum').amount}"
-            text += f" ecn_prob {number_word(round(told.number('mark_below') * 100))}"
-        return f"{text} {ecn_word(told)}"
+            text += f" flows {number_word(discipline.number('flows'))} quantum {discipline.level('quantum').amount}"
+            text += f" ecn_prob {number_word(round(discipline.number('mark_below') * 100))}"
+        return f"{text} {ecn_word(discipline)}"
 
     def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
         def gain(name: str, default: float) -> float:
@@ -315,7 +317,7 @@ class Sfq:
         return own | {"flows": count, "depth": count, "headdrop": None}
 
     def fit(self, draft: Draft, port: Port) -> None:
-        limit = whole_packets(draft.queue.limit, port.packet)
+        limit = round_up_to_packets(draft.queue.limit, port.packet)
         if limit.amount > 65535:
             raise UnsupportedError(f"{draft.name} does not support sfq with {limit}; allowed: up to 65,535 packets")
         draft.limit(limit, IN_PACKETS)
@@ -329,11 +331,11 @@ class Sfq:
             )
 
     def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
-        told = queue.discipline
-        text = f"limit {queue.limit.amount} quantum {told.level('quantum').amount}"
-        text += f" divisor {number_word(told.number('flows'))} flows {number_word(min(65408, told.number('flows')))}"
-        text += f" depth {min(self.depth, queue.limit.amount)} perturb {number_word(float(told.time('perturb')))}"
-        return text + (" headdrop" if told.word("drop") == "head" else "")
+        sfq = queue.discipline
+        text = f"limit {queue.limit.amount} quantum {sfq.level('quantum').amount}"
+        text += f" divisor {number_word(sfq.number('flows'))} flows {number_word(min(65408, sfq.number('flows')))}"
+        text += f" depth {min(self.depth, queue.limit.amount)} perturb {number_word(float(sfq.time('perturb')))}"
+        return text + (" headdrop" if sfq.word("drop") == "head" else "")
 
     def read(self, options: Options, packet: int) -> Queue:
         values: dict[str, Value] = {
@@ -363,24 +365,24 @@ class DualPi2:
         return own | {"drop_on_overload": None, "drop_dequeue": None, "split_gso": None, "memlimit": size}
 
     def fit(self, draft: Draft, port: Port) -> None:
-        draft.limit(whole_packets(draft.queue.limit, port.packet), IN_PACKETS)
+        draft.limit(round_up_to_packets(draft.queue.limit, port.packet), IN_PACKETS)
         draft.time("target", "update", "step")
         for name in ("alpha", "beta"):
             draft.set(
                 name, float(f"{min(255.99, draft.discipline.number(name)):.6g}"), "tc keeps 1/256 of 1/s, below 256"
             )
         draft.within("coupling", 0, 255, "a whole number up to 255")
-        told = min(99, round(draft.discipline.number("classic_share") * 100)) / 100
-        draft.set("classic_share", told, "whole percents below 100")
+        share = min(99, round(draft.discipline.number("classic_share") * 100)) / 100
+        draft.set("classic_share", share, "whole percents below 100")
         draft.ecn("dualpi2 always marks")
 
     def write(self, queue: Queue, port: Port) -> str:  # noqa: ARG002
-        told = queue.discipline
-        text = f"limit {queue.limit.amount} target {time_word(told.time('target'))}"
-        text += f" tupdate {time_word(told.time('update'))} alpha {number_word(told.number('alpha'))}"
-        text += f" beta {number_word(told.number('beta'))} coupling_factor {number_word(told.number('coupling'))}"
-        text += f" step_thresh {time_word(told.time('step'))}"
-        return text + f" classic_protection {number_word(round(told.number('classic_share') * 100))}%"
+        pi2 = queue.discipline
+        text = f"limit {queue.limit.amount} target {time_word(pi2.time('target'))}"
+        text += f" tupdate {time_word(pi2.time('update'))} alpha {number_word(pi2.number('alpha'))}"
+        text += f" beta {number_word(pi2.number('beta'))} coupling_factor {number_word(pi2.number('coupling'))}"
+        text += f" step_thresh {time_word(pi2.time('step'))}"
+        return text + f" classic_protection {number_word(round(pi2.number('classic_share') * 100))}%"
 
     def read(self, options: Options, packet: int) -> Queue:  # noqa: ARG002
         values: dict[str, Value] = {

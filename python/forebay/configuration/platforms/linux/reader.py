@@ -61,8 +61,8 @@ def reading(roots: list[Node], assumed: Assumed) -> Reading:
         with_queue, left = (uploads, downloads) if direction == "upload" else (downloads, uploads)
         if left:
             other = _Reader(assumed).shaper(left[0]).rate
-            said = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
-            found.how.append(said + ("" if other is None else f", {rate_text(other)}"))
+            text = f"the {'download' if direction == 'upload' else 'upload'} of {left[0].device} is left out"
+            found.how.append(text + ("" if other is None else f", {rate_text(other)}"))
     if len(with_queue) != 1:
         kinds = ", ".join(dict.fromkeys(root.kind for root in with_queue or roots)) or "none"
         found_roots = f"{len(with_queue)} roots" if with_queue else "no discipline with a queue"
@@ -94,14 +94,14 @@ class _Reader:
 
     def port(self, root: Node, direction: Direction, other: int | None) -> Reading:
         """The port of a root."""
-        told = self.shaper(root)
+        shaper = self.shaper(root)
         if root.kind == "cake":
             self.unsimulated += unsimulated(root.options)
-        queue = self.queue(told.node, "the link") if told.division is None else self.shared(told)
-        if told.rate is not None:
-            queue = of_ip(queue, told.size, self.assumed.packet, self.how)
-        rate = told.rate or self.assumed.rate
-        port = Port(rate, self.assumed.packet, queue, told.layer, wire=told.wire, direction=direction, other=other)
+        queue = self.queue(shaper.node, "the link") if shaper.division is None else self.shared(shaper)
+        if shaper.rate is not None:
+            queue = of_ip(queue, shaper.size, self.assumed.packet, self.how)
+        rate = shaper.rate or self.assumed.rate
+        port = Port(rate, self.assumed.packet, queue, shaper.layer, wire=shaper.wire, direction=direction, other=other)
         return Reading(port, tuple(self.how), (), tuple(self.unknown), tuple(self.unsimulated))
 
     def ring(self, root: Node) -> Node:
@@ -141,7 +141,7 @@ class _Reader:
         in_cells = shaping.options.get("linklayer") in ("atm", "adsl") or stab.cells == "atm"
         framing = Framing(int(overhead) + HEADER + stab.overhead, most, "atm" if in_cells else "none")
         found.size = size
-        if root.stab is None and root.shown:
+        if root.stab is None and root.is_output:
             self.how.append("tc shows a size table with -d only; none is assumed")
         if found.rate is None and not (overhead or most or in_cells):
             found.layer = self.unshaped(framing)
@@ -155,11 +155,11 @@ class _Reader:
             found.node = Node("bfifo", "", "", {"limit": limit}, found.node.line)
         return found
 
-    def unshaped(self, told: Framing) -> str:
+    def unshaped(self, framing: Framing) -> str:
         """The layer of the link's rate, if nothing shapes and tc counts packets with this framing."""
-        layer, wire = layer_of(told, [], self.assumed.packet)
+        layer, wire = layer_of(framing, [], self.assumed.packet)
         if wire is not None:
-            self.how.append(f"bytes include {told}")
+            self.how.append(f"bytes include {framing}")
         return layer
 
     def classful(self, root: Node) -> tuple[_Shaped, Node]:
@@ -198,12 +198,12 @@ class _Reader:
         """The discipline of a class, by default a pfifo as long as the interface's queue (tc-htb(8))."""
         return node.children[-1] if node.children else Node("pfifo", "", node.handle, {}, node.line)
 
-    def shared(self, told: _Shaped) -> Queue | Classes:
+    def shared(self, shaped: _Shaped) -> Queue | Classes:
         """The classes of htb or hfsc."""
-        assert told.division is not None, "classes that share"
+        assert shaped.division is not None, "classes that share"
         found = []
-        for part in told.division.parts:
-            leaf = self.beneath(_only_child(told.members[part.leaf.name]))
+        for part in shaped.division.parts:
+            leaf = self.beneath(_only_child(shaped.members[part.leaf.name]))
             queue = self.queue(leaf, part.leaf.name)
             if isinstance(queue, Classes):
                 raise InputError("translate: found classes within classes; allowed: one level of them")
@@ -246,8 +246,8 @@ class _Reader:
         """The bands of pfifo_fast, which holds `txqueuelen` packets in each (`pfifo_fast_init` of sch_generic.c)."""
         self.how.append("pfifo_fast has three bands of strict priority; packets without a priority go to band1")
         self.unknown.append(f"the buffer of each band, {_TXQUEUELEN}")
-        told = Queue(UNKNOWN, Discipline("droptail"))
-        return Classes("strict", tuple(TrafficClass(f"band{number}", (), 1.0, told) for number in range(3)))
+        queue = Queue(UNKNOWN, Discipline("droptail"))
+        return Classes("strict", tuple(TrafficClass(f"band{number}", (), 1.0, queue) for number in range(3)))
 
     def paced(self, node: Node, where: str) -> Queue:
         """The queue of fq, which has one queue per flow and a limit of each that a scenario lacks (tc-fq(8))."""
@@ -281,14 +281,14 @@ class _Reader:
         if least <= 0:
             raise InputError(f"translate: found {node.kind} with a quantum of 0; allowed: at least one byte")
         strict = all(weight is None for weight, _ in queues)
-        told = []
+        traffic_classes = []
         for number, (weight, queue) in enumerate(queues):
             if isinstance(queue, Classes):
                 raise InputError("translate: found classes within classes; allowed: one level of them")
             share = 1.0 if weight is None else weight / least
-            told.append(TrafficClass(f"class{number}", (), share, queue, weight is None and not strict))
+            traffic_classes.append(TrafficClass(f"class{number}", (), share, queue, weight is None and not strict))
         self.how.append("each class has a buffer of its own")
-        return Classes("strict" if strict else "dwrr", tuple(told))
+        return Classes("strict" if strict else "dwrr", tuple(traffic_classes))
 
     def drr_members(self, node: Node) -> list[tuple[float | None, Node]]:
         """The classes of drr, with their quanta."""
@@ -308,21 +308,21 @@ class _Reader:
         return found
 
 
-def layer_of(told: Framing, how: list[str], packet: int) -> tuple[str, Framing | None]:
+def layer_of(framing: Framing, how: list[str], packet: int) -> tuple[str, Framing | None]:
     """The layer whose bits a rate counts; "l3" and the framing if it is not a layer's."""
-    _check_size(told, packet)
+    _check_size(framing, packet)
     layers = {Framing(count): layer for layer, count in FRAMING.items()}
-    if told in layers:
-        return layers[told], None
-    how.append(f"the rate counts {told}")
-    return "l3", told
+    if framing in layers:
+        return layers[framing], None
+    how.append(f"the rate counts {framing}")
+    return "l3", framing
 
 
-def _check_size(told: Framing, packet: int) -> None:
+def _check_size(frame: Framing, packet: int) -> None:
     """Refuse an overhead that exceeds the size of a full packet."""
-    if told.on_wire(packet) < 1:
+    if frame.on_wire(packet) < 1:
         raise InputError(
-            f"translate: found {told.overhead:,} bytes of framing beside IP; allowed: more than -{packet:,}, the size "
+            f"translate: found {frame.overhead:,} bytes of framing beside IP; allowed: more than -{packet:,}, the size "
             "of a full packet"
         )
 
@@ -333,20 +333,20 @@ def of_ip(found: Queue | Classes, counts: Framing, packet: int, how: list[str]) 
         return found
     _check_size(counts, packet)
     part = Fraction(packet, counts.on_wire(packet))
-    said = f"limits in bytes count {counts}, too, and are converted to bytes of IP packets"
+    text = f"limits in bytes count {counts}, too, and are converted to bytes of IP packets"
 
     def level(value: Value) -> Value:
         if not isinstance(value, Limit) or value.unit != "bytes" or not value.known:
             return value
-        if said not in how:
-            how.append(said)
+        if text not in how:
+            how.append(text)
         return Limit(max(min(1, value.amount), round(value.amount * part)), "bytes")
 
-    def queue(told: Queue) -> Queue:
-        limit, parameters = level(told.limit), told.discipline.parameters
+    def queue(fitted: Queue) -> Queue:
+        limit, parameters = level(fitted.limit), fitted.discipline.parameters
         assert isinstance(limit, Limit), "a limit"
         levels = {name: level(value) for name, value in parameters.items() if name in THRESHOLDS}
-        return Queue(limit, told.discipline.having(**levels))
+        return Queue(limit, fitted.discipline.having(**levels))
 
     if isinstance(found, Queue):
         return queue(found)
@@ -420,7 +420,7 @@ def _htb_chain(root: Node) -> tuple[int, Node]:
 def _htb_leaves(members: list[Node], root: Node) -> list[Leaf]:
     ratio = root.options.get("r2q", _R2Q)
     assert isinstance(ratio, int | float), "r2q"
-    told = []
+    leaves = []
     for member in members:
         leaf = _only_child(member)
         rate, ceiling = _htb_rates(member)
@@ -432,12 +432,12 @@ def _htb_leaves(members: list[Node], root: Node) -> list[Leaf]:
         turn = float(quantum.amount) if isinstance(quantum, Limit) and quantum.amount else turn
         level = leaf.options.get("prio", 0.0)
         assert isinstance(level, int | float), "prio"
-        told.append(Leaf(member.handle, Fraction(rate), Fraction(ceiling), Fraction(turn), int(level)))
-    lowest = min(leaf.level for leaf in told)
-    if all(leaf.level == lowest for leaf in told):
-        return told
+        leaves.append(Leaf(member.handle, Fraction(rate), Fraction(ceiling), Fraction(turn), int(level)))
+    lowest = min(leaf.level for leaf in leaves)
+    if all(leaf.level == lowest for leaf in leaves):
+        return leaves
     return [
-        Leaf(leaf.name, leaf.floor, leaf.ceiling, leaf.turn, leaf.level, first=leaf.level == lowest) for leaf in told
+        Leaf(leaf.name, leaf.floor, leaf.ceiling, leaf.turn, leaf.level, first=leaf.level == lowest) for leaf in leaves
     ]
 
 
@@ -447,8 +447,8 @@ def _hfsc_chain(root: Node) -> tuple[int | None, Node]:
     while len(members := _classes(node)) == 1:
         node = members[0]
         shares = "ls.m2" in node.options or "sc.m2" in node.options
-        told = _rate_of(node, "ul.m2") if shares else _rate_of(node, "rt.m2")
-        rates += [] if told is None else [told]
+        rate = _rate_of(node, "ul.m2") if shares else _rate_of(node, "rt.m2")
+        rates += [] if rate is None else [rate]
     return min(rates, default=None), node
 
 
@@ -479,8 +479,8 @@ def _hfsc_leaf(member: Node, unsimulated: list[str]) -> Leaf:
 
 def _default(root: Node) -> int | None:
     """The number of the default class, which takes packets without a filter, in base 16."""
-    told = str(root.options.get("default", "0")).removeprefix("0x").rpartition(":")[2]
-    return int(told, 16) if re.fullmatch("[0-9a-fA-F]{1,8}", told) else None
+    text = str(root.options.get("default", "0")).removeprefix("0x").rpartition(":")[2]
+    return int(text, 16) if re.fullmatch("[0-9a-fA-F]{1,8}", text) else None
 
 
 def _ordered(leaves: list[Leaf], root: Node) -> list[Leaf]:
@@ -496,14 +496,14 @@ DEFAULT_BANDS = 3
 
 def _bands(node: Node) -> list[tuple[float | None, Node]]:
     """The bands of prio or ets that have their own discipline, with the quanta of those that take turns."""
-    first = _whole_option(node, "strict", 0)
+    first = _integer_option(node, "strict", 0)
     quanta = [float(each) for each in str(node.options.get("quanta", "")).split()]
-    count = _whole_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))
+    count = _integer_option(node, "bands", DEFAULT_BANDS if node.kind == "prio" else first + len(quanta))
     least = max(2 if node.kind == "prio" else 1, first + len(quanta))
     if not least <= count <= MOST_BANDS:
-        told = f" with {first} strict and {len(quanta)} quanta" if first or quanta else ""
+        text = f" with {first} strict and {len(quanta)} quanta" if first or quanta else ""
         allowed = f"{least} to {MOST_BANDS}" if least <= MOST_BANDS else f"at most {MOST_BANDS}"
-        raise Mistake(f"{node.kind} of {count} bands{told}", f"bands of {allowed}").error(node.line)
+        raise Mistake(f"{node.kind} of {count} bands{text}", f"bands of {allowed}").error(node.line)
     quanta += [1514.0] * (count - first - len(quanta))
     weights = [None] * first + quanta if node.kind == "ets" else [None] * count
     leaves: dict[int, Node] = {}
@@ -519,7 +519,7 @@ def _bands(node: Node) -> list[tuple[float | None, Node]]:
     return [(weights[band - 1], leaves[band]) for band in sorted(leaves)]
 
 
-def _whole_option(node: Node, name: str, default: int) -> int:
+def _integer_option(node: Node, name: str, default: int) -> int:
     found = node.options.get(name, default)
     assert isinstance(found, int | float), name
     return int(found)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forebay.configuration.platforms.linux.kinds import Draft, Options, Reader, decimal_word
 from forebay.configuration.platforms.linux.units import LARGEST, count, packets, probability, rate, rate_word, size
-from forebay.configuration.platforms.platform import whole_bytes, whole_packets
+from forebay.configuration.platforms.platform import round_up_to_bytes, round_up_to_packets
 from forebay.configuration.port import Discipline, Limit, Port, Queue, Unit, Value
 from forebay.configuration.reading import Mistake
 from forebay.errors import UnsupportedError
@@ -71,12 +71,16 @@ class Red:
         self._levels(draft, port)
         draft.set("gentle", value=False, why="tc drops everything above max; simulate link.queue.gentle = false")
         draft.set("wait", value=False, why="tc spaces drops from one arrival on; simulate link.queue.wait = false")
-        told = draft.discipline
+        discipline = draft.discipline
         # The smallest slope that tc_red_eval_P can express: 2^-31 a byte, for choke too.
-        gentlest = 1.001 * (told.level("max").in_bytes(port.packet) - told.level("min").in_bytes(port.packet)) / 2**31
+        gentlest = (
+            1.001
+            * (discipline.level("max").in_bytes(port.packet) - discipline.level("min").in_bytes(port.packet))
+            / 2**31
+        )
         if gentlest > 1:
             raise UnsupportedError(f"linux does not support {self.simulated} with max 2 GiB above min; allowed: less")
-        probability = max(math.ceil(gentlest * 10**9) / 10**9, round(told.number("max_p"), 9))
+        probability = max(math.ceil(gentlest * 10**9) / 10**9, round(discipline.number("max_p"), 9))
         draft.set("max_p", min(1.0, probability), "nine decimals, and no curve flatter than tc's 2^-31 steps")
         if self.unit == "packets":
             draft.set("adaptive", value=False, why="choke is not adaptive; simulate link.queue.adaptive = false")
@@ -90,7 +94,7 @@ class Red:
             )
 
     def _levels(self, draft: Draft, port: Port) -> None:
-        whole = whole_bytes if self.unit == "bytes" else whole_packets
+        whole = round_up_to_bytes if self.unit == "bytes" else round_up_to_packets
         why = (
             f"{'red counts bytes' if self.unit == 'bytes' else 'choke counts packets'}, {port.packet:,} bytes a packet"
         )
@@ -122,13 +126,13 @@ class Red:
         draft.set("max_p", draft.discipline.number("max_p") * share, CAPPED)
         return limit
 
-    def _shift(self, told: Discipline, port: Port) -> int:
+    def _shift(self, fitted: Discipline, port: Port) -> int:
         """The power of two nearest to the weight that tc and the kernel accept."""
-        least, most = (self._packets(told.level(name), port.packet) for name in ("min", "max"))
-        wanted = min(31, max(1, round(-math.log2(told.number("weight")))))
+        least, most = (self._packets(fitted.level(name), port.packet) for name in ("min", "max"))
+        required = min(31, max(1, round(-math.log2(fitted.number("weight")))))
         # In the kernel a threshold times 2^shift has 32 bits; in tc the table of idle times has to end.
-        top = told.level("max").amount
-        for shift in sorted(range(1, 32), key=lambda shift: (abs(shift - wanted), shift)):
+        top = fitted.level("max").amount
+        for shift in sorted(range(1, 32), key=lambda shift: (abs(shift - required), shift)):
             ticks = port.packet * 8e9 / 64 / min(float(port.ip_rate), FASTEST)
             idle = 31 * max(1.0, ticks) / -math.log1p(-(2.0**-shift)) / 2**31 < 512
             if int(top).bit_length() + shift < 32 and idle and burst_of(shift, least) is not None and most >= least:
@@ -139,17 +143,17 @@ class Red:
         return level.amount / packet if self.unit == "bytes" else level.amount
 
     def write(self, queue: Queue, port: Port) -> str:
-        told = queue.discipline
-        least = self._packets(told.level("min"), port.packet)
-        burst = burst_of(round(-math.log2(told.number("weight"))), least)
+        red = queue.discipline
+        least = self._packets(red.level("min"), port.packet)
+        burst = burst_of(round(-math.log2(red.number("weight"))), least)
         assert burst is not None, "a weight that was fitted"
-        text = f"limit {queue.limit.amount} min {told.level('min').amount} max {told.level('max').amount}"
+        text = f"limit {queue.limit.amount} min {red.level('min').amount} max {red.level('max').amount}"
         bandwidth = rate_word(min(int(port.ip_rate), FASTEST) // 8 * 8)
         text += (
-            f" avpkt {port.packet} burst {burst} bandwidth {bandwidth} probability {decimal_word(told.number('max_p'))}"
+            f" avpkt {port.packet} burst {burst} bandwidth {bandwidth} probability {decimal_word(red.number('max_p'))}"
         )
-        text += " adaptive" if told.switch("adaptive") else ""
-        return text + (" ecn" if told.ecn else "")
+        text += " adaptive" if red.switch("adaptive") else ""
+        return text + (" ecn" if red.ecn else "")
 
     def read(self, options: Options, packet: int) -> Queue:
         limit = self._given(options, "limit")
@@ -184,12 +188,12 @@ class Red:
         if average < 1:
             raise Mistake("avpkt 0", "an average packet of at least a byte")
         given_burst = options.get("burst")
-        asked = int(2 * least.amount + most.amount) // (3 * average)
+        requested = int(2 * least.amount + most.amount) // (3 * average)
         if isinstance(given_burst, float):
-            asked = int(given_burst)
-        shift = shift_of(asked, least.amount / average)
+            requested = int(given_burst)
+        shift = shift_of(requested, least.amount / average)
         if shift is None:
-            raise Mistake(f"burst {asked}", f"a burst of at least min / avpkt, {least.amount / average:g} packets")
+            raise Mistake(f"burst {requested}", f"a burst of at least min / avpkt, {least.amount / average:g} packets")
         return shift
 
 

@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from forebay.configuration.reading import Mistake, Word, Words, whole
+from forebay.configuration.reading import Mistake, Word, Words, integer
 
 __all__ = ["MOST_STATEMENTS", "commands"]
 
@@ -184,8 +184,8 @@ def _values(words: Words) -> Sequence[str]:
         while words.more:
             found.append(words.take(""))
         return found
-    first = words.value(whole)
-    last = words.value(lambda text: whole(text.removesuffix(")"), most=65535))
+    first = words.value(integer)
+    last = words.value(lambda text: integer(text.removesuffix(")"), most=65535))
     words.end("; do")
     return [str(number) for number in range(first, last + 1)]
 

@@ -14,7 +14,7 @@ from forebay.configuration.platforms.linux.units import LARGEST, rate_word
 from forebay.configuration.port import Port, Shaper
 from forebay.errors import UnsupportedError
 
-__all__ = ["fitted", "kept", "lines", "reasons"]
+__all__ = ["configured_bucket", "fitted", "lines", "reasons"]
 
 #: The kernel's clock of packets: ticks a microsecond, and how long one is (include/net/pkt_sched.h, PSCHED_SHIFT).
 TICKS, TICK = 15.625, 64e-9
@@ -26,20 +26,24 @@ QUANTUM = 1514
 
 def fitted(port: Port) -> Shaper:
     """The shaper nearest to a port's that tc can express."""
-    asked = _shaper(port)
-    if asked.peak is not None and asked.peak_burst is None:
+    requested = _shaper(port)
+    if requested.peak is not None and requested.peak_burst is None:
         raise UnsupportedError("linux does not support a peak without a `peak_burst` where packets vary")
-    told = dataclasses.replace(asked, rate=_whole(asked.rate), peak=None if asked.peak is None else _whole(asked.peak))
-    if told.kind == "htb":
-        told = dataclasses.replace(told, burst=_in_ticks(told.burst, told.rate))
-        if told.peak is not None and told.peak_burst is not None:
-            told = dataclasses.replace(told, peak_burst=_in_ticks(told.peak_burst, told.peak))
-    elif told.peak is not None and told.peak_burst is not None and told.peak <= told.rate:
-        told = dataclasses.replace(told, burst=min(told.burst, told.peak_burst), peak=None, peak_burst=None)
-    most = max(told.burst, told.peak_burst or 0)
+    changed = dataclasses.replace(
+        requested,
+        rate=_integer_rate(requested.rate),
+        peak=None if requested.peak is None else _integer_rate(requested.peak),
+    )
+    if changed.kind == "htb":
+        changed = dataclasses.replace(changed, burst=_in_ticks(changed.burst, changed.rate))
+        if changed.peak is not None and changed.peak_burst is not None:
+            changed = dataclasses.replace(changed, peak_burst=_in_ticks(changed.peak_burst, changed.peak))
+    elif changed.peak is not None and changed.peak_burst is not None and changed.peak <= changed.rate:
+        changed = dataclasses.replace(changed, burst=min(changed.burst, changed.peak_burst), peak=None, peak_burst=None)
+    most = max(changed.burst, changed.peak_burst or 0)
     if most > LARGEST:
         raise UnsupportedError(f"linux does not support a bucket of {most:,} bytes; allowed: up to 4 GiB")
-    return told
+    return changed
 
 
 def reasons(kind: str) -> dict[str, str]:
@@ -53,25 +57,25 @@ def reasons(kind: str) -> dict[str, str]:
 
 def lines(port: Port, limit: int, beneath: str) -> Iterator[str]:
     """Commands for a shaper that was fitted, with a class 1:1 for what is beneath it."""
-    told = _shaper(port)
+    shaper = _shaper(port)
     root = f"tc qdisc replace dev eth0 root handle 1: {beneath}"
     overhead = f" overhead {port.framing}" if port.framing else ""
-    if told.kind == "tbf":
-        words = f"tbf rate {rate_word(told.rate)} burst {told.burst - port.framing}"
-        if told.peak is not None and told.peak_burst is not None:
-            words += f" peakrate {rate_word(told.peak)} mtu {told.peak_burst - port.framing}"
+    if shaper.kind == "tbf":
+        words = f"tbf rate {rate_word(shaper.rate)} burst {shaper.burst - port.framing}"
+        if shaper.peak is not None and shaper.peak_burst is not None:
+            words += f" peakrate {rate_word(shaper.peak)} mtu {shaper.peak_burst - port.framing}"
         yield f"{root} {words} limit {limit}{overhead}"
         return
     # Without a ceiling and a bucket of its own a class has one at its rate, for hardly more than a packet.
-    peak = told.rate if told.peak is None else told.peak
-    peak_burst = told.burst if told.peak_burst is None else told.peak_burst
-    buckets = f"burst {_word(told.burst, told.rate)} ceil {rate_word(peak)} cburst {_word(peak_burst, peak)}"
+    peak = shaper.rate if shaper.peak is None else shaper.peak
+    peak_burst = shaper.burst if shaper.peak_burst is None else shaper.peak_burst
+    buckets = f"burst {_word(shaper.burst, shaper.rate)} ceil {rate_word(peak)} cburst {_word(peak_burst, peak)}"
     yield f"{root} htb default 1"
     begin = "tc class replace dev eth0 parent 1: classid 1:1 htb"
-    yield f"{begin} rate {rate_word(told.rate)} {buckets} quantum {QUANTUM}{overhead}"
+    yield f"{begin} rate {rate_word(shaper.rate)} {buckets} quantum {QUANTUM}{overhead}"
 
 
-def kept(word: int, rate: int) -> float:
+def configured_bucket(word: int, rate: int) -> float:
     """Size in bytes of the bucket that an htb has after it is configured with `word` bytes."""
     ticks = math.floor(math.floor(word / (rate / 8) * 1e6) * TICKS)
     return ticks * TICK * rate / 8
@@ -82,7 +86,7 @@ def _word(burst: int, rate: int) -> int:
     least = math.floor(burst * 8e6 / rate)
     for microseconds in range(least, least + 4):
         for word in (burst, math.ceil(microseconds * rate / 8e6), math.ceil(microseconds * rate / 8e6) + 1):
-            if word >= burst and kept(word, rate) >= burst:
+            if word >= burst and configured_bucket(word, rate) >= burst:
                 return word
     raise AssertionError(f"{burst} bytes at {rate} b/s")
 
@@ -92,10 +96,10 @@ def _in_ticks(burst: int, rate: int) -> int:
     if burst * 8 > MOST * rate:
         found = f"an htb with a bucket of {burst * 8 / rate:.0f} s"
         raise UnsupportedError(f"linux does not support {found}; allowed: up to {MOST}, as tokens come at once")
-    return math.floor(kept(_word(burst, rate), rate))
+    return math.floor(configured_bucket(_word(burst, rate), rate))
 
 
-def _whole(rate: int) -> int:
+def _integer_rate(rate: int) -> int:
     return max(8, rate // 8 * 8)
 
 

@@ -116,11 +116,11 @@ def _ceiling(leaf: Leaf, rate: Fraction) -> Fraction:
 
 def _check(kind: str, leaves: Sequence[Leaf], rate: Fraction) -> None:
     """Refuse classes whose rates are not those of parts of one link."""
-    asked = sum(leaf.floor for leaf in leaves)
+    requested = sum(leaf.floor for leaf in leaves)
     names = ", ".join(leaf.name for leaf in leaves)
-    if asked > rate * (1 + Fraction(1, 1000)):
+    if requested > rate * (1 + Fraction(1, 1000)):
         raise InputError(
-            f"translate: found classes ({names}) with {rate_text(int(asked))} together on a link of "
+            f"translate: found classes ({names}) with {rate_text(int(requested))} together on a link of "
             f"{rate_text(int(rate))}; allowed: at most the link's rate, as {kind} gives each class its own"
         )
     most = sum(_ceiling(leaf, rate) for leaf in leaves)

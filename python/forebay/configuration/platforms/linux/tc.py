@@ -104,22 +104,22 @@ class Linux:
             port = dataclasses.replace(port, other=max(8, port.other // 8 * 8))
         if rate != port.rate:
             reasons["rate"] = "tc keeps whole bytes per second"
-        told = dataclasses.replace(port, rate=rate, memory=None)
+        changed = dataclasses.replace(port, rate=rate, memory=None)
         if port.shaper is not None:
             if port.kind == "cake":
                 raise UnsupportedError("linux does not support cake beneath a `shaper`; allowed: it alone")
-            told = dataclasses.replace(told, rate=port.rate, shaper=shaping.fitted(port))
+            changed = dataclasses.replace(changed, rate=port.rate, shaper=shaping.fitted(port))
             reasons = shaping.reasons(port.shaper.kind)
             notes.append(f"rate: the port itself has to run at the line's rate, {rate_text(port.shaper.line)}")
         if port.memory is not None:
             reasons["memory"] = "ports of Linux share no memory"
         queue = port.queue
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
-            queue, said = bands(self.name, port, queue, most=16)
-            notes.extend(said)
+            queue, of_bands = bands(self.name, port, queue, most=16)
+            notes.extend(of_bands)
         if isinstance(queue, Queue):
-            return self._fit_one(told, queue, reasons, notes)
-        return self._fit_classes(told, queue, reasons, notes)
+            return self._fit_one(changed, queue, reasons, notes)
+        return self._fit_classes(changed, queue, reasons, notes)
 
     def _fit_one(self, port: Port, queue: Queue, reasons: dict[str, str], notes: list[str]) -> Fitted:
         draft = Draft(queue)
@@ -132,7 +132,7 @@ class Linux:
     def _fit_classes(self, port: Port, found: Classes, reasons: dict[str, str], notes: list[str]) -> Fitted:
         if len(found.classes) > 16:
             raise UnsupportedError(f"linux does not support {len(found.classes)} classes; allowed: up to 16")
-        told = []
+        fitted = []
         ordered = found.classes
         if found.schedule != "strict":
             ordered = tuple(sorted(ordered, key=lambda entry: not entry.priority))
@@ -154,29 +154,29 @@ class Linux:
                         f"linux does not support a weight of {entry.weight:g}; allowed: a quantum of 4 GiB"
                     )
                 weight = quantum / port.packet
-            told.append(TrafficClass(entry.name, entry.groups, weight, draft.queue, first))
+            fitted.append(TrafficClass(entry.name, entry.groups, weight, draft.queue, first))
             notes.append(class_note(f"class 10:{number + 1:x}", entry, number, len(ordered)))
         reasons |= {f"{entry.name}.share": "quanta are whole bytes" for entry in ordered}
         schedule = found.schedule
         if schedule == "wrr":
             schedule, reasons["schedule"] = "dwrr", "Linux takes turns of bytes, not of packets"
-        if all(entry.priority for entry in told):
+        if all(entry.priority for entry in fitted):
             schedule, reasons["schedule"] = "strict", "no class takes turns"
-            told = [dataclasses.replace(entry, priority=False) for entry in told]
-        return Fitted(port.with_queue(Classes(schedule, tuple(told))), reasons, tuple(notes))
+            fitted = [dataclasses.replace(entry, priority=False) for entry in fitted]
+        return Fitted(port.with_queue(Classes(schedule, tuple(fitted))), reasons, tuple(notes))
 
     def write(self, port: Port) -> list[str]:
         """The commands."""
         if port.direction == "upload" and port.other is None:
             return self._one_way(port)
         devices = {"upload": "eth0", "download": IFB}
-        told = [line.replace("dev eth0 ", f"dev {devices[port.direction]} ") for line in self._one_way(port)]
+        stated = [line.replace("dev eth0 ", f"dev {devices[port.direction]} ") for line in self._one_way(port)]
         if port.other is not None:
             back: Direction = "download" if port.direction == "upload" else "upload"
             other = dataclasses.replace(port, rate=port.other, other=None, direction=back)
             lines = (_LIMIT.sub("", line) if " tbf " not in line else line for line in self._one_way(other))
-            told += [line.replace("dev eth0 ", f"dev {devices[back]} ") for line in lines]
-        return [*_REDIRECTED, *told]
+            stated += [line.replace("dev eth0 ", f"dev {devices[back]} ") for line in lines]
+        return [*_REDIRECTED, *stated]
 
     def _one_way(self, port: Port) -> list[str]:
         """The commands of one direction."""
@@ -227,8 +227,8 @@ class Linux:
         if lines[0][0].text in ALL and len(lines) == 1:
             return reading([fragment(text)], assumed)
         skipped: list[str] = []
-        told = reading(parse(text, skipped), assumed)
-        return dataclasses.replace(told, skipped=tuple(skipped))
+        reading_ = reading(parse(text, skipped), assumed)
+        return dataclasses.replace(reading_, skipped=tuple(skipped))
 
 
 def _classes(port: Port, found: Classes) -> Iterator[str]:

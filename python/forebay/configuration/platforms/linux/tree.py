@@ -95,7 +95,7 @@ _FRAMES: Mapping[str, Mapping[str, Reader | None]] = {
 class Node:
     """A discipline or a class: `parent` is the handle of its parent, empty at the root.
 
-    `shown` is true for tc's output, and false for a command.
+    `is_output` is true for tc's output, and false for a command.
     """
 
     kind: str
@@ -106,7 +106,7 @@ class Node:
     stab: Framing | None = None
     is_class: bool = False
     device: str = ""
-    shown: bool = False
+    is_output: bool = False
     children: list[Node] = field(default_factory=list)
 
 
@@ -114,24 +114,24 @@ def parse(text: str, skipped: list[str]) -> list[Node]:
     """The roots of a text of commands or of `tc qdisc show`; other lines are added to `skipped`."""
     if text.lstrip().startswith("["):
         return _grown(_printed(text))
-    return _grown(_said(text, skipped))
+    return _grown(_nodes(text, skipped))
 
 
 def _grown(nodes: Iterable[Node]) -> list[Node]:
     """Attach every node to its parent."""
-    told = list(nodes)
+    every = list(nodes)
     roots: list[Node] = []
-    by_handle = {node.handle: node for node in told if node.handle}
+    by_handle = {node.handle: node for node in every if node.handle}
     # A handle belongs to one device; tc prints classes without the device.
-    by_handle |= {f"{node.device} {node.handle}": node for node in told if node.handle}
+    by_handle |= {f"{node.device} {node.handle}": node for node in every if node.handle}
 
     def known(node: Node, handle: str) -> Node | None:
         own = by_handle.get(f"{node.device} {handle}")
         other = by_handle.get(handle)
         return own or (other if other is None or "" in (node.device, other.device) else None)
 
-    rings = {node.device: node for node in told if node.kind == "mq"}
-    for node in told:
+    rings = {node.device: node for node in every if node.kind == "mq"}
+    for node in every:
         # The disciplines of rings hang on `:1` and so on, and mq has no handle of its own by which to find it.
         parent = rings.get(node.device) if node.parent.startswith(":") else known(node, node.parent)
         if parent is None and node.parent:
@@ -147,7 +147,7 @@ def _grown(nodes: Iterable[Node]) -> list[Node]:
 # Commands and plain output.
 
 
-def _said(text: str, skipped: list[str]) -> Iterator[Node]:
+def _nodes(text: str, skipped: list[str]) -> Iterator[Node]:
     shown: Node | None = None
     for line in commands(statements(text)):
         words = Words(line)
@@ -159,7 +159,7 @@ def _said(text: str, skipped: list[str]) -> Iterator[Node]:
         elif words.peek() == "class" and second in _FLOWS:
             continue
         elif words.peek() in ("qdisc", "class"):
-            shown = _shown(words)
+            shown = _parse_shown_node(words)
             yield shown
         elif words.peek() in _STATISTICS:
             continue
@@ -239,19 +239,19 @@ def _command(words: Words) -> Iterator[Node]:
     yield _object(words, what)
 
 
-def _shown(words: Words) -> Node:
+def _parse_shown_node(words: Words) -> Node:
     """`qdisc tbf 1: dev eth0 root refcnt 2 rate 16Mbit ...` or `class htb 1:1 root prio 0 rate ...`."""
     what = words.take("")
     kind = _kind(words, what)
     handle = words.take("a handle such as 1:")
-    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class", shown=True)
+    node = Node(kind, _handle(handle, what), "", {}, words.line, is_class=what == "class", is_output=True)
     while words.peek() in ("dev", "root", "parent", "refcnt", "leaf", "offloaded"):
         place = words.take("")
         if place in ("dev", "refcnt", "leaf"):
             given = words.take(f"a word after {place}")
             node.device = given if place == "dev" else node.device
         if place == "parent":
-            node.parent = _named(words.take("a handle such as 1:1"))
+            node.parent = _normalized_handle(words.take("a handle such as 1:1"))
     if node.is_class and not node.parent:
         node.parent = node.handle.partition(":")[0] + ":"
     node.options = _options(words, kind, what)
@@ -264,10 +264,10 @@ def _kind(words: Words, what: str) -> str:
 
 
 def _handle(text: str, what: str) -> str:
-    return _named(text if ":" in text or what == "class" else f"{text}:")
+    return _normalized_handle(text if ":" in text or what == "class" else f"{text}:")
 
 
-def _named(text: str) -> str:
+def _normalized_handle(text: str) -> str:
     """A handle in tc's notation: `1:0` is `1:`, and `1:010` is `1:10`."""
     major, colon, minor = text.partition(":")
     if not colon or not major or not re.fullmatch("[0-9a-fA-F]*", minor):
@@ -293,7 +293,7 @@ def _object(words: Words, what: str) -> Node:
         elif place != "root":
             given = words.take(f"a word after {place}")
             if place == "parent":
-                node.parent = "" if given == "root" else _named(given)
+                node.parent = "" if given == "root" else _normalized_handle(given)
             elif place == "dev":
                 node.device = given
             elif place in ("handle", "classid"):
@@ -369,15 +369,15 @@ def _raw(words: Words, readers: Mapping[str, Reader | None]) -> dict[str, Value]
 
 def _curve(words: Words, name: str) -> dict[str, Value]:
     """A service curve: `m1 1mbit d 5ms m2 128kbit`, `umax 1500b dmax 30ms rate 4mbit`, or one slope."""
-    told: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     while words.peek() in _POINTS:
         point = words.take("")
-        told[point] = words.value(_POINTS[point])
-    slope = told.get("m2", told.get("rate"))
+        values[point] = words.value(_POINTS[point])
+    slope = values.get("m2", values.get("rate"))
     if slope is None:
         words.fail(f"m2 or rate and a rate, for the curve {name}", _POINTS)
-    first, until = told.get("m1", slope), told.get("d", told.get("dmax", Fraction(0)))
-    if isinstance(work := told.get("umax"), Limit) and isinstance(until, Fraction) and until:
+    first, until = values.get("m1", slope), values.get("d", values.get("dmax", Fraction(0)))
+    if isinstance(work := values.get("umax"), Limit) and isinstance(until, Fraction) and until:
         first = int(work.amount * 8 / until)
     return {f"{name}.m1": first, f"{name}.d": until, f"{name}.m2": slope}
 
@@ -435,7 +435,9 @@ def _printed(text: str) -> Iterator[Node]:
         given = {**(entry if is_class else {}), **_object_of(entry, "options")}
         readers = _FRAMES.get(f"{kind} class" if is_class else kind) or (ALL[kind].options if kind in ALL else {})
         device = str(entry.get("dev", ""))
-        node = Node(kind, handle, parent, _told(given, readers), None, stab, is_class, device, shown=True)
+        node = Node(
+            kind, handle, parent, _parse_json_options(given, readers), None, stab, is_class, device, is_output=True
+        )
         if kind in ALL:
             _checked(kind, node.options, None)
         yield node
@@ -448,7 +450,7 @@ def _object_of(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _told(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
+def _parse_json_options(given: Mapping[str, Any], readers: Mapping[str, Reader | None]) -> Options:
     found: dict[str, Value] = {}
     for name, value in given.items():
         if name in _CURVES and isinstance(value, dict):

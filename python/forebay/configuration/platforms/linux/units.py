@@ -10,7 +10,7 @@ import math
 from fractions import Fraction
 
 from forebay.configuration.port import Limit
-from forebay.configuration.reading import Mistake, suffixed, whole
+from forebay.configuration.reading import Mistake, integer, suffixed
 
 __all__ = [
     "HASHED",
@@ -69,12 +69,12 @@ def size(text: str) -> Limit:
 def packets(text: str) -> Limit:
     """Packets: "64", or "64p" as tc prints them."""
     bare = text[:-1] if text.endswith("p") else text
-    return Limit(whole(bare, "a number of packets", most=LARGEST), "packets")
+    return Limit(integer(bare, "a number of packets", most=LARGEST), "packets")
 
 
 def count(text: str) -> float:
     """A whole number."""
-    return float(whole(text, most=LARGEST))
+    return float(integer(text, most=LARGEST))
 
 
 def rate(text: str) -> int:

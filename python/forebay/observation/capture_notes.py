@@ -12,7 +12,7 @@ from forebay.observation.captures import GATHERED, Captures
 from forebay.observation.packet_timing import Bins
 from forebay.text.formatting import clock_time
 
-__all__ = ["capture_remarks"]
+__all__ = ["capture_notes"]
 
 #: A clock that goes back by less is one of several processors, which stamp packets at once.
 _STEP_NS = 100_000
@@ -20,10 +20,10 @@ _STEP_NS = 100_000
 _SILENCE_S, _SILENT = 60.0, 0.02
 
 
-def capture_remarks(captures: Captures) -> tuple[str, ...]:
+def capture_notes(captures: Captures) -> tuple[str, ...]:
     """Remarks on defects of the captures, one sentence each."""
     captured = captures.columns
-    notes, said = captured["notes"], []
+    notes, statements = captured["notes"], []
 
     def count(name: str) -> int:
         return notes[name] or 0
@@ -39,34 +39,34 @@ def capture_remarks(captures: Captures) -> tuple[str, ...]:
         ("lost", "packets were lost by the capturing host, and look like losses of the link"),
     ):
         if count(name) > frames * 1e-4:
-            said.append(f"{count(name)} of {count('frames')} {text}")
+            statements.append(f"{count(name)} of {count('frames')} {text}")
     if count("largest_step_back_ns") >= _STEP_NS:
         times = count("steps_back")
-        said.append(
+        statements.append(
             f"the clock went back {'once' if times == 1 else f'{times} times'}, "
             f"by {count('largest_step_back_ns') * NS:.3g} s at most"
         )
     apart = max(captured["ahead_ns"], key=abs, default=0)
     if apart:
-        said.append(
+        statements.append(
             f"no packet took less than {apart * 1e-6:.3g} ms between the two captures. This is counted as path delay "
             "and clock offset, so a queue that never emptied is underestimated"
         )
     silence = _silence_s(captures.packets.load)
     if silence:
-        said.append(f"the capture has a gap of {clock_time(silence)}: results over time are about the rest")
+        statements.append(f"the capture has a gap of {clock_time(silence)}: results over time are about the rest")
     if count("ended_early"):
-        said.append("a file ends in the middle of a packet; the packets before it are used")
+        statements.append("a file ends in the middle of a packet; the packets before it are used")
     if captures.gathered > GATHERED:
         largest = max(each["directions"][0]["largest"] for each in captured["interfaces"])
-        said.append(
+        statements.append(
             f"packets of up to {largest / 1000:.0f} kB have {captures.gathered:.0%} of the bytes: offload merged "
             "segments on the capturing host, so gaps and losses are less exact "
             "(turn it off: ethtool -K DEV tso off gso off gro off)"
         )
     if not captures.chosen["directions"][1]["total"][0]:
-        said.append("the capture has one direction only, so round trips, windows and flights are unknown")
-    return tuple(said)
+        statements.append("the capture has one direction only, so round trips, windows and flights are unknown")
+    return tuple(statements)
 
 
 def _silence_s(load: Bins) -> float:

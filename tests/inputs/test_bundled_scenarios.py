@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from forebay import InputError, Scenario
-from forebay.inputs.bundled_scenarios import shipped, shipped_names
+from forebay.inputs.bundled_scenarios import bundled, bundled_names
 from forebay.laboratory.page import is_built
 from tests.support.commands import forebay, without_costs
 from tests.support.paths import ROOT
@@ -25,14 +25,14 @@ WITH_TABLE = [path.stem for path in FILES if ".csv" in path.read_text(encoding="
 
 
 def test_all_of_the_root_are_there_and_no_others() -> None:
-    assert shipped_names() == [path.stem for path in FILES]
+    assert bundled_names() == [path.stem for path in FILES]
     assert WITH_TABLE, "one at least reads another file"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_name_means_what_the_file_means(path: Path) -> None:
     assert Scenario.load(f"@{path.stem}").resolved == Scenario.load(path).resolved
-    assert shipped(path.stem).title == Scenario.load(path).title != ""
+    assert bundled(path.stem).title == Scenario.load(path).title != ""
 
 
 def test_every_verb_that_takes_a_file_takes_a_name(tmp_path: Path) -> None:
@@ -77,9 +77,9 @@ def test_an_unknown_name_is_one_line_with_what_there_is(given: str, tmp_path: Pa
         Scenario.load(given)
 
 
-def test_the_likeliest_name_is_said() -> None:
+def test_the_closest_name_is_suggested() -> None:
     with pytest.raises(InputError, match="did you mean `campus-uplink`"):
-        shipped("campus-uplnk")
+        bundled("campus-uplnk")
 
 
 def test_a_file_of_such_a_name_is_read_by_its_path(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_copy_goes_to_standard_output() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--from", "leo", "--rate", "3Mbps"], "--rate: cannot be combined with --from"),
         (["--from", "leo", "--queue", "droptail"], "--queue: cannot be combined with --from"),
@@ -141,10 +141,10 @@ def test_a_copy_goes_to_standard_output() -> None:
         (["--rate", "3Mbps"], "new: found no FILE; allowed: a FILE to write, --from NAME, or --list"),
     ],
 )
-def test_what_contradicts_itself_is_refused(arguments: list[str], told: str, tmp_path: Path) -> None:
+def test_what_contradicts_itself_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     answer = forebay("new", *arguments, cwd=tmp_path)
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"forebay: {told}")
+    assert answer.err.startswith(f"forebay: {message}")
     assert not list(tmp_path.iterdir())
 
 
