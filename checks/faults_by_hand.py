@@ -25,7 +25,7 @@ FAULTS = ROOT / "checks" / "faults_by_hand.toml"
 WORK = ROOT / "target" / "faults"
 LOG = WORK / "cargo.log"
 
-#: A test run may take so many times as long as without a fault, and so many seconds more.
+#: Allowed time of a test run: a multiple of its time without a fault, plus seconds.
 TIMEOUT_MULTIPLIER, TIMEOUT_S = 6.0, 60.0
 
 

@@ -61,7 +61,7 @@ CASES = (
     Case("W4", "benches/W4.toml", ("run.measure=95s",)),
     Case("campus-uplink", "scenarios/campus-uplink.toml", ("run.measure=60s", "run.replications=1")),
 )
-#: Begins a run anew whenever it is over.
+#: Restarts a run whenever it is over.
 AGAIN = """void setInterval(() => {
     const button = document.querySelector('.transport button.main');
     if (button.textContent === 'Play again') button.click();

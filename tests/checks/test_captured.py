@@ -1,4 +1,4 @@
-"""Programs' readings of captures of real kernels, and what they are held against each other with."""
+"""Programs' readings of captures of real kernels, and the comparison of them with each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every family of reference rows, elsewhere: other flows, buffers and rates than the rows have, held against theory.
+"""Every family of reference rows, elsewhere: other flows, buffers and rates than the rows have, compared with theory.
 
 What was fitted to rows would agree with them and not with the theory of the same controller at another place.
 """
@@ -290,7 +290,7 @@ def test_one_bbr_flow_keeps_a_deep_buffer_nearly_empty() -> None:
 
 @pytest.mark.parametrize("flows", [3, 6])
 def test_several_bbr_flows_fill_a_deep_buffer_with_their_second_window(flows: int) -> None:
-    """Each overestimates its rate, until two products are under way: 0.5 to 1.5 wait (Hock, Bless and Zitterbart 2017).
+    """Each overestimates its rate, until two products are in flight: 0.5 to 1.5 wait (Hock, Bless and Zitterbart 2017).
 
     Beyond that each keeps three bursts of two packets for offload (tcp_bbr.c, `bbr_quantization_budget`).
     """
@@ -302,7 +302,7 @@ def test_several_bbr_flows_fill_a_deep_buffer_with_their_second_window(flows: in
 
 @pytest.mark.parametrize("part", [0.15, 0.4])
 def test_bbr_loses_no_more_than_its_second_window(part: float) -> None:
-    """Two products under way over a buffer of a part of one: what is beyond is lost, and a link stays full."""
+    """Two products in flight over a buffer of a part of one: what is beyond is lost, and a link stays full."""
     pipe = 40e6 * 0.04 / 12e3
     found = run({"rate": "40Mbps", "buffer": f"{round(part * pipe)}p"}, packets(BBR, 5, "40ms"))
     assert 0.005 < of(found, "loss_rate") < 1.0 - (1.0 + part) / 2.0

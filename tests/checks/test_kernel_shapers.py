@@ -30,7 +30,7 @@ OVERLOADS = [case.name for case in CASES if "overload" in case.name]
 
 
 def _timely(case: Case) -> Pair:
-    """The case, anew where this machine was late."""
+    """The case, repeated if this machine was late."""
     for _ in range(TRIES):
         found = run(case)
         dropped, missed = found.dropped()
@@ -41,7 +41,7 @@ def _timely(case: Case) -> Pair:
 
 
 def _played(lines: Sequence[str], packets: Sequence[Simulated]) -> Played:
-    """A burst through other lines, anew where this machine was late."""
+    """A burst through other lines, repeated if this machine was late."""
     for _ in range(TRIES):
         found = play(lines, [(packet.came, packet.size) for packet in packets], 0.2)
         if all(theirs.sent - ours.came < LATE for ours, theirs in zip(packets, found.packets, strict=True)):

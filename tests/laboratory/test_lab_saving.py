@@ -63,7 +63,7 @@ def test_a_trace_is_that_of_a_native_run(browser: Any, page: Path, tmp_path: Pat
                 continue
             assert float(text) == pytest.approx(window, rel=1e-12), (flow, time)
     drops = [int(row["drops"]) for row in rows]
-    # Counting starts anew when the warm-up ends.
+    # Counting restarts when the warm-up ends.
     assert drops[-1] == int(lab.figure("lost").replace(",", ""))
     assert not lab.complaints()
 

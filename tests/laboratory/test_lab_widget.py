@@ -201,7 +201,7 @@ def test_views_of_one_model_show_the_same_and_end_with_their_cells(browser: Any,
     until(lambda: notebook.workers() > alone)
     notebook.inside(TYPE.format(text=json.dumps(QUICK.replace("Two flows", "Both"))), 1)
     until(lambda: (notebook.title(0), notebook.title(1)) == ("Both", "Both"))
-    # A frame that a notebook moves begins anew, with what is shown now.
+    # A frame that a notebook moves restarts, with what is shown now.
     notebook.run("document.body.append(cells[1].el)")
     until(lambda: notebook.title(1) == "Both")
     notebook.run("for (const { end } of cells) end()")

@@ -554,7 +554,7 @@ def test_ctrl_c_ends_a_run_in_real_time_at_once(small: Path) -> None:
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
     assert "in real time" in running.stderr.readline()
-    time.sleep(2.0)  # it is under way: half a minute is to come
+    time.sleep(2.0)  # half a minute of the run remains
     running.send_signal(signal.SIGINT)
     begun = time.monotonic()
     _, stated = running.communicate(timeout=30)

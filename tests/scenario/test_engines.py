@@ -1,4 +1,4 @@
-"""The contract of an engine, held against every one that is registered."""
+"""The contract of an engine, for every registered engine."""
 
 from __future__ import annotations
 

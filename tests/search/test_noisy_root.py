@@ -115,7 +115,7 @@ def test_noise_does_not_depend_on_order_sign_or_what_is_added(points: list[tuple
 
 
 def levels(points: Sequence[Point]) -> list[list[Point]]:
-    """Neighbors, those at one place to begin with, pooled until their means rise, each mean computed anew."""
+    """Neighbors, those at one place to begin with, pooled until their means rise, each mean computed again."""
     found: list[list[Point]] = []
     for _, group in itertools.groupby(sorted(points), key=lambda point: point[0]):
         found.append(list(group))
@@ -223,7 +223,7 @@ buffers = st.lists(st.sampled_from([1, 40, 45, 50, 51, 60, 75, 300, 2000]), min_
     st.lists(st.tuples(st.sampled_from(["observe", "keep", "other", "instead"]), buffers), max_size=8), st.integers(0)
 )
 def test_cached_values_equal_recomputed_values(steps: list[tuple[str, list[int]]], seed: int) -> None:
-    """However replications come: one by one, several at once, by another search on the same ones, or all anew."""
+    """However replications come: one by one, several at once, by another search on the same ones, or all again."""
     search = SearchState(Draws(seed), MARGINS, Plan(smallest=1, largest=1000, ceiling=8000))
     other = SearchState(search.measure, MARGINS, search.plan)
     for how, at in [("observe", [40, 60]), *steps]:

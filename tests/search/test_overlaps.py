@@ -49,7 +49,7 @@ start = { uniform = ["0s", "60s"] }
 
 
 def overlapping(scenario: Scenario) -> float:
-    """Share of the runs in which two transfers are under way at the same time."""
+    """Share of the runs in which two transfers are active at the same time."""
     states = States(scenario.core)
     column = [state["key"] for state in states.listed].index("flows.*.start")
     return float(np.mean(states.values(1, range(4000))[:, column] > 0))

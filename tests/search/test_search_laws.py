@@ -139,7 +139,7 @@ def test_a_goal_that_needs_a_small_buffer_is_decided_before_the_confirmation() -
 
 
 def test_what_is_refused_as_too_large_is_not_stepped_up_from() -> None:
-    """A goal that asks for little was met in the search and is refused: no larger buffer will do."""
+    """A goal that needs a smaller buffer was met in the search and is refused: no larger buffer will do."""
     test = Oracle(since(300), until(400), confidence=lambda _attempt: 0.5, weakest=SMALL)
     outcome, link, search, _ = searched(test, BOTH)
     (refused,) = link.fresh(search.plan)
@@ -359,7 +359,7 @@ def stretches(edges: Sequence[int]) -> Callable[[int], bool]:
 def test_whatever_the_curve_the_answer_is_what_was_measured(
     edges: list[int], allowed: int | None, also: list[int]
 ) -> None:
-    """Any curve of a goal that asks for room, and one that falls of a goal that asks for little."""
+    """Any curve of a goal that needs a larger buffer, and a falling curve of one that needs a smaller."""
     test = Oracle(stretches(edges), until(10**9 if allowed is None else allowed))
     outcome, _, search, _ = searched(test, BOTH, also=tuple(also))
     measured = sorted(search.samples)

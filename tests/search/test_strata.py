@@ -141,7 +141,7 @@ def test_a_flood_has_strata_for_none_and_for_a_large_one() -> None:
     free = float(np.mean(values == 0))
     error = math.sqrt(none * (1 - none) * (1 / 65_536 + 1 / values.size))
     assert abs(none - free) <= 4 * error
-    # The state is stationary, and the process begins anew at the start of a run or within it: a flood is on at the
+    # The state is stationary, and the process restarts at the start of a run or within it: a flood is on at the
     # start with the probability 1 / 301, and none begins in 25 s with exp(-25 / 300).
     assert abs(none - 300 / 301 * math.exp(-25 / 300)) <= 0.02
     # The tail is the last fifth of the floods.

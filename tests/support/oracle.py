@@ -12,7 +12,7 @@ from forebay.search.goal_test import Verdict
 from forebay.search.plan import Outcome, Plan
 from forebay.search.smallest import Search
 
-#: A goal that asks for room, and one that asks for little; what is measured of both is the buffer itself.
+#: A goal that needs a larger buffer, and one that needs a smaller buffer; both measure the buffer itself.
 ROOM, SMALL = Goal("utilization", ">=", 0.5), Goal("queue_mean", "<=", 0.5)
 BOTH = (ROOM, SMALL)
 

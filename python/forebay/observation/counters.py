@@ -64,7 +64,7 @@ class Counters:
     interval_s : float
         Median of the poll intervals: the counters tell nothing of shorter times.
     wraps, restarts : int
-        How often a counter of bytes, packets or drops wrapped, and in how many intervals one began anew.
+        How often a counter of bytes, packets or drops wrapped, and in how many intervals one restarted.
     estimates : mapping
         Estimates by name, such as "load" and "loss".
     unknown : tuple of Unknown

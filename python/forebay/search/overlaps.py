@@ -7,7 +7,7 @@ the same starts and counts, because the draws depend on the seed and on the name
 overload, which the engines compute without packets, is the overlap.
 
 One such scenario has sources that fill the link alone, the next has sources of half its rate, and so on. Their overload
-is the time in which at least two, three or four transfers are under way. The durations are estimates. Strata of wrong
+is the time in which at least two, three or four transfers are active. The durations are estimates. Strata of wrong
 durations have the right probabilities, too, and only hold less of what decides.
 """
 

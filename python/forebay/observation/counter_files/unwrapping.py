@@ -1,7 +1,7 @@
 """Counters that wrap and start over, as amounts between polls.
 
 A counter of 32 bits that goes back has wrapped if what it then counted is no more than it can have counted; else, and
-where it has 64 bits, its device has begun anew, and what came in that interval is not known.
+where it has 64 bits, its device has restarted, and what came in that interval is not known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Counted", "counted", "is_per_interval"]
 
 #: How many times the largest ordinary amount a wrapped one may be, where no rate bounds it.
 ORDINARY = 4.0
-#: Share of rows below their predecessor from which on a column is counted anew for each row.
+#: Share of rows below their predecessor from which on a column counts each row separately.
 FALLING = 0.25
 
 
@@ -78,7 +78,7 @@ def counted(
     most_per_s : float or None
         The most that it can count in a second.
     restarts : sequence of float
-        Instants of polls before which the device began anew, as its uptime says.
+        Instants of polls before which the device restarted, by its uptime.
     """
     times = np.array([instant for instant, _ in readings])
     values = [value for _, value in readings]
