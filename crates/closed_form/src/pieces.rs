@@ -41,7 +41,7 @@ pub(crate) fn some(load: f64) -> Result<f64, ModelError> {
     if load > 0.0 {
         return Ok(load);
     }
-    let none = "no traffic has a load independent of the link, because long flows fill it";
+    let none = "no traffic has a load independent of the link; long flows take the available rate";
     Err(ModelError::NotApplicable(none.into()))
 }
 

@@ -95,8 +95,8 @@ impl Fair {
     fn small_buffer(&self, scenario: &Scenario) -> Option<Warning> {
         let burst = BURST * self.rate * self.longest;
         let text = format!(
-            "the buffer holds {:.0} packets, half of the longest flow's fair window is {burst:.0}: the bursts of \
-             senders without pacing lose more and use less of the link",
+            "the buffer of {:.0} packets is less than {burst:.0}, half of the fair window of the longest flow. Bursts of \
+             senders without pacing lose more packets and use less of the link",
             self.buffer
         );
         let paced = persistent(scenario).all(|group| group.stack.pacing);

@@ -441,5 +441,5 @@ fn a_load_is_a_load() {
     let once = "rtt = \"40ms\"\nworkload = { finite = { size = \"1MB\" } }".to_owned();
     let refused = rule("mm1k").unwrap().size(&link(50_000, 20, &[once]), &[]);
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("no traffic offers a load"), "{refused}");
+    assert!(refused.contains("no traffic has a load"), "{refused}");
 }

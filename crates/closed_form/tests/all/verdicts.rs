@@ -165,12 +165,12 @@ fn reasons_tell_what_was_found() {
     let spread = |law: &str| why("sqrt-n", "differ", &[rtt(law)]).1;
     let told = spread("{ linspace = [\"40ms\", \"41ms\"] }");
     assert!(
-        told.contains("40 ms to 41 ms") && told.contains("may move"),
+        told.contains("40 ms to 41 ms") && told.contains("may be synchronized"),
         "{told}"
     );
     let told = spread("\"40ms\"");
     assert!(
-        told.matches("40 ms").count() == 1 && told.contains("may move"),
+        told.matches("40 ms").count() == 1 && told.contains("may be synchronized"),
         "{told}"
     );
     let told = spread("{ linspace = [\"40ms\", \"60ms\"] }");

@@ -334,7 +334,8 @@ fn the_delays_of_one_group_are_those_of_the_link() {
             let expected = report.value(metric).filter(|_| alone);
             assert_eq!(of_group, expected, "{metric:?}");
         }
-        let text_of = |warning: &&forebay_scenario::Warning| warning.text.contains("whose packets");
+        let text_of =
+            |warning: &&forebay_scenario::Warning| warning.text.contains("does not separate");
         assert_eq!(report.warnings.iter().find(text_of).is_none(), alone);
     }
 }
