@@ -1,8 +1,8 @@
 //! RACK-TLP (RFC 8985): a packet is lost when one sent later has arrived and a reordering window
 //! has passed; a probe follows the last packets.
 //!
-//! Links never reorder a flow's packets, so the reordering window never adapts (RFC 8985 section
-//! 7.2's DSACK rule has nothing to react to), and three arrivals above a hole close it at once.
+//! Links reorder no packets of a flow, except if their delay falls. Therefore the reordering window
+//! never adapts (RFC 8985 section 7.2, DSACK), and three arrivals above a hole close it at once.
 
 use std::num::NonZeroU64;
 
