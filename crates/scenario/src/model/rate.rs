@@ -333,7 +333,7 @@ mod tests {
             ),
             (
                 "{ markov = [{ rate = \"1Mbps\", mean_time = \"1us\" }, { rate = \"2Mbps\", mean_time = \"2us\" }] }",
-                "about 26666667 changes of the rate in 40s; allowed: a million",
+                "about 26666667 changes of the rate in 40s; allowed: at most a million",
             ),
             (
                 "{ markov = [{ rate = \"1Mbps\" }, { rate = \"2Mbps\" }] }",
