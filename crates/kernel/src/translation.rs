@@ -312,7 +312,10 @@ mod tests {
         let speech = "[[flows]]\nworkload = \"voip\"\n";
         assert_eq!(check(&scenario(&speech.repeat(4_536))), Ok(()));
         let text = refusal(&scenario(&speech.repeat(4_537)));
-        assert!(text.contains("4537 groups of flows, and the engine has ports for 4536"), "{text}");
+        assert!(
+            text.contains("4537 groups of flows, and the engine has ports for 4536"),
+            "{text}"
+        );
     }
 
     #[test]
