@@ -82,15 +82,15 @@ class Search(ConfirmingSearch):
     def run(self) -> Outcome:
         """Search, confirm, and explain where there is no answer."""
         self._first_look()
-        larger_goals, small = self.directions()
+        large, small = self.directions()
         outcome = Outcome()
-        if self._averages and self._contradict(larger_goals, small):
+        if self._averages and self._contradict(large, small):
             self._listener.on_range(f"no {self.plan.words.noun} seems to meet every goal")
-            outcome.needs_at_least = (tuple(goal.key for goal in larger_goals), None)
+            outcome.needs_at_least = (tuple(goal.key for goal in large), None)
             outcome.needs_at_most = (tuple(goal.key for goal in small), None)
             outcome.binding = self._worst(self.compromise(), self.goals).key
         else:
-            self._look_for_the_threshold(larger_goals, small, outcome)
+            self._look_for_the_threshold(large, small, outcome)
         if outcome.buffer is None:
             # The answer gives a mean with an interval at the nearest miss, and says whether replications differ.
             self.sample([self.compromise()], NEAREST)
@@ -103,36 +103,36 @@ class Search(ConfirmingSearch):
             outcome.compromise = self.compromise(None if outcome.impossible else outcome.between)
             outcome.runs = self.nearby_runs(outcome.compromise)
         else:
-            outcome.lower_end = self._lower_end(outcome, larger_goals)
+            outcome.lower_end = self._lower_end(outcome, large)
             outcome.up_to = self.upper_end(outcome.buffer)
             outcome.feasible_intervals = tuple(self._feasible_intervals(outcome.buffer))
-            outcome.gaps = tuple(self._gaps(outcome.buffer, larger_goals))
+            outcome.gaps = tuple(self._gaps(outcome.buffer, large))
         return outcome
 
-    def _look_for_the_threshold(self, larger_goals: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
+    def _look_for_the_threshold(self, large: Sequence[Goal], small: Sequence[Goal], outcome: Outcome) -> None:
         """Confirm the smallest buffer that meets the goals which need a large one; otherwise try other candidates."""
-        enough = self._smallest_enough(larger_goals, outcome)
-        outcome.needs_at_least = (tuple(goal.key for goal in larger_goals), enough)
+        enough = self._smallest_enough(large, outcome)
+        outcome.needs_at_least = (tuple(goal.key for goal in large), enough)
         if enough is None:
-            outcome.binding = self._worst(max(self.samples), larger_goals).key
+            outcome.binding = self._worst(max(self.samples), large).key
         else:
-            self._confirm(enough, larger_goals, outcome)
+            self._confirm(enough, large, outcome)
             if outcome.buffer is None:
-                self._try_feasible_interval(self._meeting(enough), larger_goals, outcome)
+                self._try_feasible_interval(self._meeting(enough), large, outcome)
         if outcome.buffer is None:
             known = set(self.samples)
             self._largest_allowed(small, outcome)
             # Its looks may have met with what the first ones had stepped over.
             met = [buffer for buffer in self._meeting(self.plan.ceiling + 1) if buffer not in known]
-            self._try_feasible_interval(met, larger_goals, outcome)
+            self._try_feasible_interval(met, large, outcome)
         if outcome.buffer is None and not self._attempts:
             self._try_peak(outcome)
         if outcome.buffer is None and self._averages:
-            self._try_sliver(larger_goals, outcome)
+            self._try_sliver(large, outcome)
 
-    def _contradict(self, larger_goals: Sequence[Goal], small: Sequence[Goal]) -> bool:
+    def _contradict(self, large: Sequence[Goal], small: Sequence[Goal]) -> bool:
         """Whether the goals that need a large buffer surely need more than the others surely allow."""
-        short = [buffer for buffer in self.samples if larger_goals and self.misses(buffer, larger_goals)]
+        short = [buffer for buffer in self.samples if large and self.misses(buffer, large)]
         return any(self.misses(buffer, small) for buffer in self.samples if small and buffer <= max(short, default=0))
 
     def _first_look(self) -> None:
@@ -147,23 +147,23 @@ class Search(ConfirmingSearch):
 
     def _about_the_threshold(self) -> Iterator[int]:
         """The largest buffer, and the two between which goals that need a large buffer seem to begin to be met."""
-        larger_goals, _ = self.directions()
+        large, _ = self.directions()
         yield max(self.samples)
-        if not larger_goals:
+        if not large:
             return
         rising = sorted(self.samples)
-        short = [at for at in rising if self.plan.test.margin(self.samples[at], larger_goals) < 0]
+        short = [at for at in rising if self.plan.test.margin(self.samples[at], large) < 0]
         if short:
             last = rising.index(short[-1])
             yield from rising[last : last + 2]
 
-    def _smallest_enough(self, larger_goals: Sequence[Goal], outcome: Outcome) -> int | None:
+    def _smallest_enough(self, large: Sequence[Goal], outcome: Outcome) -> int | None:
         """Smallest buffer from which on the goals that need room are met, to within the resolution."""
-        if not larger_goals:
+        if not large:
             return min(self.samples)
         top = max(self.samples)
-        while not self._seems_sufficient(top, larger_goals):
-            interval = self._feasible_below(larger_goals)
+        while not self._seems_sufficient(top, large):
+            interval = self._feasible_below(large)
             if interval is not None:
                 words = self.plan.words
                 text = f"goals that are met at {words.in_words(interval)} are missed at {words.in_words(top)}"
@@ -175,58 +175,52 @@ class Search(ConfirmingSearch):
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.analyses[0])
-        return self._lower_threshold(top, larger_goals, outcome)
+        return self._lower_threshold(top, large, outcome)
 
-    def _seems_sufficient(self, top: int, larger_goals: Sequence[Goal]) -> bool:
+    def _seems_sufficient(self, top: int, large: Sequence[Goal]) -> bool:
         """Whether the largest buffer meets goals: where they are about means, as far as can be seen."""
-        if self._averages and self.plan.test.margin(self.samples[top], larger_goals) >= 0:
-            return self.together(top, larger_goals) is not Verdict.MISSED
-        return self.decide(top, larger_goals) is Verdict.MET
+        if self._averages and self.plan.test.margin(self.samples[top], large) >= 0:
+            return self.together(top, large) is not Verdict.MISSED
+        return self.decide(top, large) is Verdict.MET
 
-    def _lower_threshold(self, top: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
+    def _lower_threshold(self, top: int, large: Sequence[Goal], outcome: Outcome) -> int:
         """Smallest buffer from which on up to `top` the goals that need room are met, to within the resolution."""
         if self._averages:
-            return self._approached(top, larger_goals, outcome)
-        short = [
-            buffer for buffer in self.samples if buffer < top and self.together(buffer, larger_goals) is not Verdict.MET
-        ]
+            return self._approached(top, large, outcome)
+        short = [buffer for buffer in self.samples if buffer < top and self.together(buffer, large) is not Verdict.MET]
         # A first look that is unclear may become clear with more replications: work down from the top.
         for buffer in sorted(short, reverse=True):
-            if self._falls_short(buffer, larger_goals):
+            if self._falls_short(buffer, large):
                 low = buffer
                 break
         else:
             return min(self.samples)
         high = min(buffer for buffer in self.samples if buffer > low)
-        low, high = self._narrow(low, high, larger_goals, Verdict.MET)
-        outcome.binding = self._worst(low, larger_goals).key
+        low, high = self._narrow(low, high, large, Verdict.MET)
+        outcome.binding = self._worst(low, large).key
         return high
 
-    def _approached(self, top: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
+    def _approached(self, top: int, large: Sequence[Goal], outcome: Outcome) -> int:
         """The same from single replications about the threshold."""
         met = top
         for buffer in sorted((at for at in self.samples if at < top), reverse=True):
-            verdict = self._leaning(buffer, larger_goals)
+            verdict = self._leaning(buffer, large)
             if verdict is Verdict.MET:
                 met = buffer
-            elif verdict is Verdict.MISSED and (
-                not self._met_below(buffer, larger_goals) or self._falls_short(buffer, larger_goals)
-            ):
+            elif verdict is Verdict.MISSED and (not self._met_below(buffer, large) or self._falls_short(buffer, large)):
                 missed = buffer
                 break
         else:
             missed = min(self.samples)
-            if self.decide(missed, larger_goals) is Verdict.MET:
+            if self.decide(missed, large) is Verdict.MET:
                 return missed
         # Each refusal says that the noise is larger than it seemed.
         caution = 1 + 0.2 * self._attempts
-        threshold = Bracketing(
-            self, larger_goals, missed, met, self.plan.resolution, self._answer_between, caution
-        ).run()
+        threshold = Bracketing(self, large, missed, met, self.plan.resolution, self._answer_between, caution).run()
         outcome.binding = threshold.goal.key
         self._least = threshold.least
         noisy = threshold.spread > NOISY and self.plan.most_fresh > USUAL
-        found = self._locate(larger_goals, threshold.at, met) if noisy else None
+        found = self._locate(large, threshold.at, met) if noisy else None
         # More runs may show that the noise is not that large.
         self._located = found if found is not None and found.spread > NOISY else None
         if self._located is None:
@@ -234,18 +228,18 @@ class Search(ConfirmingSearch):
         outcome.binding = self._located.goal.key
         return self._past_threshold(self._located)
 
-    def _locate(self, larger_goals: Sequence[Goal], start: float, below: int) -> Located | None:
+    def _locate(self, large: Sequence[Goal], start: float, below: int) -> Located | None:
         """Locate a threshold of which one run tells little, above all buffers below one that surely miss goals."""
         plan = self.plan
         most, fine = round(LOCATING * plan.most_fresh), math.log1p(plan.resolution)
-        ends = (min(self._missed_below(larger_goals, below) + 1, plan.ceiling), plan.ceiling)
-        return located(self, larger_goals, start, error=2 * fine, most=most, ends=ends)
+        ends = (min(self._missed_below(large, below) + 1, plan.ceiling), plan.ceiling)
+        return located(self, large, start, error=2 * fine, most=most, ends=ends)
 
-    def _missed_below(self, larger_goals: Sequence[Goal], below: int) -> int:
+    def _missed_below(self, large: Sequence[Goal], below: int) -> int:
         """The largest buffer below one that surely misses goals, so that the curve falls there at the latest."""
-        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, larger_goals)), reverse=True):
+        for buffer in sorted((at for at in self.samples if at < below and self.misses(at, large)), reverse=True):
             self.sample([buffer], SETTLED)
-            if self.misses(buffer, larger_goals):
+            if self.misses(buffer, large):
                 return buffer
         return self.plan.floor - 1
 
@@ -282,18 +276,18 @@ class Search(ConfirmingSearch):
         smaller = (other for other in self.samples if other < buffer)
         return any(self.together(other, goals) is Verdict.MET for other in smaller)
 
-    def _falls_short(self, buffer: int, larger_goals: Sequence[Goal]) -> bool:
+    def _falls_short(self, buffer: int, large: Sequence[Goal]) -> bool:
         """Whether a buffer does not meet goals; after all analyses if smaller ones do, so that the curve would fall."""
-        if self.decide(buffer, larger_goals) is Verdict.MET:
+        if self.decide(buffer, large) is Verdict.MET:
             return False
-        if self._met_below(buffer, larger_goals):
-            return self._settle(buffer, larger_goals) is not Verdict.MET
+        if self._met_below(buffer, large):
+            return self._settle(buffer, large) is not Verdict.MET
         return True
 
-    def _feasible_below(self, larger_goals: Sequence[Goal]) -> int | None:
+    def _feasible_below(self, large: Sequence[Goal]) -> int | None:
         """The largest measured buffer that meets every goal although the largest of all misses some."""
         for buffer in self._meeting(max(self.samples)):
-            if self.decide(buffer, larger_goals) is Verdict.MET:
+            if self.decide(buffer, large) is Verdict.MET:
                 return buffer
         return None
 
@@ -309,7 +303,7 @@ class Search(ConfirmingSearch):
             return self.plan.test.margin(self.samples[buffer], self.goals) >= 0
         return verdict is Verdict.MET
 
-    def _try_feasible_interval(self, buffers: Sequence[int], larger_goals: Sequence[Goal], outcome: Outcome) -> None:
+    def _try_feasible_interval(self, buffers: Sequence[int], large: Sequence[Goal], outcome: Outcome) -> None:
         """If nothing was confirmed, try the first of these buffers that meets every goal after all analyses."""
         for buffer in buffers:
             if buffer not in self._refused and self._settle(buffer, self.goals) is Verdict.MET:
@@ -317,7 +311,7 @@ class Search(ConfirmingSearch):
         else:
             return
         before, needs = outcome.binding, outcome.needs_at_least
-        self._confirm(self._lower_threshold(buffer, larger_goals, outcome), larger_goals, outcome)
+        self._confirm(self._lower_threshold(buffer, large, outcome), large, outcome)
         if outcome.buffer is None:
             outcome.binding, outcome.needs_at_least = before, needs
 
@@ -327,18 +321,18 @@ class Search(ConfirmingSearch):
             smaller = [at for at in self.samples if at < buffer and self.together(at, self.goals) is Verdict.MISSED]
             if buffer not in self._refused and smaller and self._settle(buffer, self.goals) is Verdict.MET:
                 below = self.samples[max(smaller)]
-                larger_goals = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
-                self._try_feasible_interval([buffer], larger_goals or self.goals, outcome)
+                large = [goal for goal in self.goals if self.plan.test.margin(below, [goal]) < 0]
+                self._try_feasible_interval([buffer], large or self.goals, outcome)
                 return
 
-    def _try_sliver(self, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
+    def _try_sliver(self, large: Sequence[Goal], outcome: Outcome) -> None:
         """If no buffer was confirmed although the allowed buffer seems to exceed the needed one: try the middle."""
         least, most = outcome.needs_at_least[1], outcome.needs_at_most[1]
         if least is None or most is None or least > most:
             return
         middle = round(math.sqrt(least * most))
         if middle not in self._refused:
-            self._confirm(middle, larger_goals, outcome)
+            self._confirm(middle, large, outcome)
         if outcome.buffer is None and all(note.kind is not Kind.NO_MARGIN for note in outcome.notes):
             self._note_no_margin(outcome)
 
@@ -357,13 +351,13 @@ class Search(ConfirmingSearch):
             elif verdict is Verdict.MET and broken is not None and self._settle(buffer, self.goals) is Verdict.MET:
                 yield buffer, broken
 
-    def _gaps(self, answer: int, larger_goals: Sequence[Goal]) -> Iterator[tuple[int, str]]:
+    def _gaps(self, answer: int, large: Sequence[Goal]) -> Iterator[tuple[int, str]]:
         """Larger buffers that miss a goal which needs a large buffer, each with the goal that is missed most."""
         for buffer in sorted(buffer for buffer in self.samples if buffer > answer):
-            if not larger_goals or self.together(buffer, larger_goals) is not Verdict.MISSED:
+            if not large or self.together(buffer, large) is not Verdict.MISSED:
                 continue
-            if self._settle(buffer, larger_goals) is Verdict.MISSED and self.misses(buffer, larger_goals):
-                yield buffer, self._worst(buffer, larger_goals).key
+            if self._settle(buffer, large) is Verdict.MISSED and self.misses(buffer, large):
+                yield buffer, self._worst(buffer, large).key
 
     def _narrow(self, low: int, high: int, goals: Sequence[Goal], above: Verdict) -> tuple[int, int]:
         """Close in on the threshold between two buffers. Only `high` meets the goals if `above` is MET, else `low`."""
@@ -397,10 +391,10 @@ class Search(ConfirmingSearch):
                 return candidate
         return _between(low, high)
 
-    def _lower_end(self, outcome: Outcome, larger_goals: Sequence[Goal]) -> tuple[int, int] | None:
+    def _lower_end(self, outcome: Outcome, large: Sequence[Goal]) -> tuple[int, int] | None:
         """The interval that contains the smallest sufficient buffer, from all measurements."""
         answer = outcome.buffer
-        goals = [goal for goal in larger_goals if goal.key == outcome.binding]
+        goals = [goal for goal in large if goal.key == outcome.binding]
         smaller = sorted((at for at in self.samples if answer is not None and at < answer), reverse=True)
         if answer is None or not goals or not smaller:
             return None
@@ -450,10 +444,10 @@ class Search(ConfirmingSearch):
             met = buffer if verdict is Verdict.MET else met
         return max(self.samples) if self.decide(max(self.samples), small) is Verdict.MET else met
 
-    def _confirm(self, start: int, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
+    def _confirm(self, start: int, large: Sequence[Goal], outcome: Outcome) -> None:
         """Put the found buffer to fresh replications; step up where they refuse it."""
         plan = self.plan
-        small = [goal for goal in self.goals if goal not in larger_goals]
+        small = [goal for goal in self.goals if goal not in large]
         buffer, largest = start, False
         while self._attempts < plan.confirmations:
             missed = self._too_large(buffer, small)
@@ -465,10 +459,10 @@ class Search(ConfirmingSearch):
                 buffer, largest = between, True
             weakest = self._attempt(buffer, outcome, exhaustive=largest)
             if weakest is None:
-                self._refine(buffer, larger_goals, outcome)
+                self._refine(buffer, large, outcome)
                 return
             outcome.binding = weakest
-            if weakest not in {goal.key for goal in larger_goals}:
+            if weakest not in {goal.key for goal in large}:
                 self._refused_as_too_large = buffer
                 between = self._between_both(buffer, small)
                 if between is None:
@@ -477,35 +471,35 @@ class Search(ConfirmingSearch):
                 continue
             # The first two steps are as fine as the search, the later ones ever longer.
             factor = (1 + plan.resolution) ** (self._attempts if self._attempts > 2 else 1)
-            buffer = self._step_up(buffer, factor, larger_goals, outcome)
+            buffer = self._step_up(buffer, factor, large, outcome)
             outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
             if buffer > plan.ceiling or buffer in self._refused:
                 break
         self._note_no_margin(outcome)
 
-    def _refine(self, buffer: int, larger_goals: Sequence[Goal], outcome: Outcome) -> None:
+    def _refine(self, buffer: int, large: Sequence[Goal], outcome: Outcome) -> None:
         """Try the middle, too, if the answer is far above the last refusal or the threshold as known now."""
         while self._averages and self._attempts < self.plan.confirmations + BACK:
             far = FAR if self._located is None else NOISY_FAR
             below = max([at for at in self._refused if at < buffer], default=0)
-            if larger_goals and buffer > far * below:
-                below = max(below, self._threshold_below(buffer, larger_goals, outcome))
+            if large and buffer > far * below:
+                below = max(below, self._threshold_below(buffer, large, outcome))
             if not 0 < far * below < buffer:
                 return
             middle = _between(below, buffer)
             if self.confirms(middle, outcome):
                 buffer = middle
 
-    def _threshold_below(self, answer: int, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
+    def _threshold_below(self, answer: int, large: Sequence[Goal], outcome: Outcome) -> int:
         """The threshold below an answer; 0 where the runs that confirm the answer do not show that it is far below."""
-        slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in larger_goals]
-        margins = [mean_margin(goal, outcome.confirmation) for goal in larger_goals]
+        slopes = [slope_of(self._within(goal, answer)) or 0.0 for goal in large]
+        margins = [mean_margin(goal, outcome.confirmation) for goal in large]
         if min(slopes) <= 0 or any(m < slope * math.log(FAR) for m, slope in zip(margins, slopes, strict=True)):
             return 0
         start = max(math.log(answer) - margin / slope for margin, slope in zip(margins, slopes, strict=True))
         found = self._located
         if found is None or abs(found.at - start) > math.log(FAR):
-            found = self._locate(larger_goals, start, answer)
+            found = self._locate(large, start, answer)
             self._located = found if found is not None and found.spread > NOISY else None
         return 0 if found is None else math.floor(math.exp(found.at))
 
@@ -556,14 +550,14 @@ class Search(ConfirmingSearch):
         near = {at: reports for at, reports in self.samples.items() if abs(math.log(at / buffer)) <= WINDOW}
         return list(observations(near, goal))
 
-    def _step_up(self, buffer: int, factor: float, larger_goals: Sequence[Goal], outcome: Outcome) -> int:
+    def _step_up(self, buffer: int, factor: float, large: Sequence[Goal], outcome: Outcome) -> int:
         """Next buffer, at least `factor` times as large, that meets the goals which need room."""
         larger = math.ceil(buffer * factor)
         last = self._attempts >= self.plan.confirmations - 1
         if self._averages and (self._located is not None or self._attempts > 2) and not last:
             # The runs that refused the buffer help to locate the threshold, too.
             start = math.log(buffer) if self._located is None else self._located.at
-            found = self._locate(larger_goals, start, buffer + 1) if self.plan.most_fresh > USUAL else None
+            found = self._locate(large, start, buffer + 1) if self.plan.most_fresh > USUAL else None
             self._located = found if found is not None and found.spread > NOISY else self._located
             if self._located is not None:
                 return max(math.ceil(buffer * (1 + self.plan.resolution)), self._past_threshold(self._located))
@@ -571,9 +565,9 @@ class Search(ConfirmingSearch):
             # The threshold is less well known than it seemed, and less so with every refusal.
             return self._leapt(buffer)
         if self._averages:
-            met = [at for at in self.samples if at > buffer and self.together(at, larger_goals) is Verdict.MET]
-            return max(larger, self._approached(min(met), larger_goals, outcome)) if met else larger
-        while larger <= self.plan.ceiling and self.decide(larger, larger_goals) is not Verdict.MET:
+            met = [at for at in self.samples if at > buffer and self.together(at, large) is Verdict.MET]
+            return max(larger, self._approached(min(met), large, outcome)) if met else larger
+        while larger <= self.plan.ceiling and self.decide(larger, large) is not Verdict.MET:
             larger = math.ceil(larger * factor)
         return larger
 

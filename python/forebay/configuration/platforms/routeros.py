@@ -539,13 +539,8 @@ def _tree(parsed: _Statements, assumed: Assumed) -> Reading:
                 queue = _queue(kind, found_, assumed)
             queue = within_memory(kind, found_, queue, assumed.packet, how, left_out, f"{each.name}: ")
         traffic_classes.append(TrafficClass(each.name, (), part.weight, queue, part.priority))
-    return Reading(
-        Port(rate, assumed.packet, Classes("dwrr", tuple(traffic_classes))),
-        tuple(how),
-        (),
-        tuple(unknown),
-        tuple(left_out),
-    )
+    port = Port(rate, assumed.packet, Classes("dwrr", tuple(traffic_classes)))
+    return Reading(port, tuple(how), (), tuple(unknown), tuple(left_out))
 
 
 def _queue(kind: str, found: Mapping[str, Value], assumed: Assumed) -> Queue:
