@@ -39,7 +39,7 @@ export function why(rule: Rule): string {
   ];
   if (failing.length > 0) return [...failing, ...partial].join("; ");
   if (rule.refusal !== null) return [rule.refusal, ...partial].join("; ");
-  return [...partial, ...unknown].join("; ") || "everything that it assumes holds";
+  return [...partial, ...unknown].join("; ") || "all its assumptions hold";
 }
 
 function reasons(rule: Rule, holds: Check["holds"]): string[] {

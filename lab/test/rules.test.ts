@@ -19,7 +19,7 @@ test("a rule with a result applies if no check fails, even with unknown ones", (
 });
 
 test("failed checks come before partly met and unknown ones", () => {
-  expect(why(rule(null, "yes"))).toBe("everything that it assumes holds");
+  expect(why(rule(null, "yes"))).toBe("all its assumptions hold");
   expect(why(rule(null, "partly", "no", "unknown"))).toBe("no 1; partly 0");
   expect(why(rule("has no result", "partly", "unknown"))).toBe("has no result; partly 0");
   expect(why(rule(null, "unknown", "partly", "yes"))).toBe("partly 1; unknown 0");

@@ -80,7 +80,7 @@ def values(allowed: str) -> st.SearchStrategy[Any]:
     if allowed.startswith("a "):
         return TIMES if "time" in allowed else st.integers(1, 10**7).map(lambda size: f"{size}B")
     if " to " in allowed:
-        low, high = (float(end) for end in allowed.split(" to "))
+        low, high = (float(end.split()[0]) for end in allowed.split(" to "))  # A unit may follow.
         if high > 100 and low >= 1:
             return st.integers(int(low), int(high))
         return st.floats(low, high, allow_nan=False) | st.sampled_from([low, high])

@@ -209,7 +209,7 @@ def test_one_port_of_several_is_meant(tmp_path: Path) -> None:
     for arguments, statements in (
         ((counters,), "--port: "),
         ((counters, "--port", "eth2"), "allowed: `eth0`, `eth1`"),
-        ((counters, "--sampling", "10"), "--sampling: found 10 beside counters"),
+        ((counters, "--sampling", "10"), "--sampling: found 10 with counters"),
         ((records, "--port", "9"), "none of interface 9; allowed: 3, 4"),
         ((records, "--port", "eth0"), "allowed: the number of an output interface"),
     ):

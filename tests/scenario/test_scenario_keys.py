@@ -12,12 +12,12 @@ from tests.support.commands import forebay
 @pytest.mark.parametrize(
     ("name", "messages"),
     [
-        ("link.buffer", ["What may wait", "0.5BDP", "must be given"]),
+        ("link.buffer", ["Largest queue", "0.5BDP", "none (required)"]),
         ("flows.workload.closed_loop", ["transfer again", "users", "think", "size"]),
         ("flows.delayed_ack", ["packets = 1", "timeout = 200ms"]),
         ("flows.recovery.rack", ["RFC 8985"]),
         ("flows.recovery", ["default: sack", "`rack` for `bbr`, `bbr3` and `copa`"]),
-        ("flows.stack.rfc", ["RACK for BBR"]),
+        ("flows.stack.rfc", ["RACK for `bbr`"]),
         ("flows.slow_start_after_idle", ["default: true", "RFC 5681"]),
         ("law.weibull", ["exp(-(x / scale)^shape)", "scale or mean"]),
         ("run", ["warmup = 10s", "replications = 1"]),

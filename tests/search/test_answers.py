@@ -239,7 +239,7 @@ def test_warnings_of_engines_carry_their_figures() -> None:
     short = Scenario.parse(SMALL, overrides=["run.measure=2s", "run.warmup=0.1s"])
     report = short.run(replications=1)
     few = next(warning for warning in report.warnings if warning.kind == Kind.FEW_CONGESTION_EVENTS)
-    assert few.startswith(f"{few.values['events']:.0f} congestion events")
+    assert few.startswith(f"there were only {few.values['events']:.0f} congestion events")
     fluid = short.run("fluid")
     assert [warning.subject for warning in fluid.warnings if warning.kind == Kind.FLUID_BACKGROUND] == ["constant"]
 

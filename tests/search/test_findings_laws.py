@@ -235,7 +235,7 @@ def test_flows_in_step_are_warned_of_and_the_remedy_is_printed_once() -> None:
         assert [cure in warning for warning in warnings_] == [False] * (len(kinds) - 1) + [True]
         assert (warnings_[-1].subject, warnings_[-1].values) == ("bulk", {"flows": 3})
         assert warnings_[-1].startswith("3 flows are synchronized")
-        assert warnings_[-1].endswith(f"carries no confidence{cure}")
+        assert warnings_[-1].endswith(f"have no confidence{cure}")
         assert warnings_[0].startswith("all 8 replications at 9 packets are identical") or len(kinds) == 1
     apart = step.changed('flows.bulk.rtt={ uniform = ["20ms", "40ms"] }')
     fresh = [good(number) for number in range(8)]

@@ -92,7 +92,7 @@ def test_a_check_of_an_assumption_lists_it_without_confidence(assumed: Path) -> 
     result = forebay("check", assumed, "--fresh", columns=80)
     assert result.code in (0, 1, 3), result.err
     assert f"warning: {SAID}" in " ".join(result.out.split())
-    assert "No confidence is stated" in " ".join(result.out.split())
+    assert "There is no confidence" in " ".join(result.out.split())
     assert "% confidence" not in result.out
     answer = json.loads(forebay("check", assumed, "--fresh", "--json").out)
     assert answer["confidence"] is None

@@ -62,7 +62,10 @@ fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
 
 fn allowed(kind: ParameterKind) -> String {
     match kind {
-        ParameterKind::Number { unit: "", .. } => kind.range(),
+        ParameterKind::Number {
+            unit: "" | "probability" | "fraction",
+            ..
+        } => kind.range(),
         ParameterKind::Number { unit, .. } => format!("{} {unit}", kind.range()),
         ParameterKind::Time => "a time such as 15ms".into(),
         ParameterKind::Bytes => "a size such as 1500B".into(),
