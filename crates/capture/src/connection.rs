@@ -115,7 +115,7 @@ impl Connection {
         match packet.transport {
             Transport::Tcp(tcp) => self.take_tcp(time, direction, &tcp, packet, budget),
             Transport::Udp(udp) if udp.payload > 0 => {
-                self.directions[direction].send(time, packet, budget)
+                self.directions[direction].send(time, packet, budget);
             }
             Transport::Udp(_) | Transport::Other | Transport::Fragment => {}
         }

@@ -4,8 +4,10 @@
 
 use std::io::{Error, Result};
 
-/// The pages with their marks and the functions that write their tables.
-const PAGES: [(&str, &str, fn() -> String); 3] = [
+/// A page, its mark and the function that writes its tables.
+type Page = (&'static str, &'static str, fn() -> String);
+
+const PAGES: [Page; 3] = [
     ("scenario-keys.md", "keys", forebay_scenario::manual),
     ("algorithms.md", "algorithms", forebay_scenario::algorithms),
     ("parameters.md", "parameters", forebay_scenario::parameters),
