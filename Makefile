@@ -172,7 +172,7 @@ check-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python checks tests
 	$(BIN)/ruff check python checks tests
 	$(BIN)/mypy
-	$(BIN)/python -m checks.prose
+	PYTHONPATH=python $(BIN)/python -m checks.prose
 
 check-page:
 	@if command -v npm >/dev/null 2>&1; then $(MAKE) --no-print-directory lab/node_modules/.packages && npm --prefix lab run check --silent; fi
