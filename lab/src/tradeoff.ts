@@ -168,7 +168,7 @@ function nullIfRefused(error: unknown): null {
 
 /** Name of the closed form, which the first warning of its report contains. */
 export function modelOf(report: Report): string {
-  return /^model ([\w-]+): /.exec(report.warnings?.[0] ?? "")?.[1] ?? "";
+  return /^the model ([\w-]+) was chosen/.exec(report.warnings?.[0] ?? "")?.[1] ?? "";
 }
 
 function messageOf(error: unknown): string {

@@ -20,7 +20,7 @@ class Answering extends FakeWorker {
     if (request.kind !== "ask") return;
     const asked = request.request as Record<string, unknown>;
     this.#all.push(asked);
-    const report = { metrics: { utilization: { mean: 0.5 } }, warnings: ["model one-flow: 40 long flows"] };
+    const report = { metrics: { utilization: { mean: 0.5 } }, warnings: ["the model one-flow was chosen, because one long flow fills the link"] };
     const answer = asked.do === "rules" ? [] : report;
     setTimeout(() => this.post({ kind: "answer", ticket: request.ticket, answer }), 1);
   }
