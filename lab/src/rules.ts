@@ -15,6 +15,8 @@ export interface Check {
 /** Result of a rule, from crates/browser/src/answer.rs. */
 export interface Rule {
   name: string;
+  /** Whether the closed-form engine chooses this rule's model. */
+  is_default: boolean;
   /** Recommended buffer in packets; null if the rule gives none. */
   packets: number | null;
   /** Reason why the rule gives no result. */

@@ -117,7 +117,7 @@ export class Explorer {
           const answer = await ask(engine, packets);
           if (!answer) break;
           line.push({ packets, runs: [answer] });
-          if (engine === "closed_form") tradeoff.model = modelOf(answer);
+          if (engine === "closed_form") tradeoff.model = defaultModel(tradeoff.rules);
           notify();
         }
       }
@@ -166,9 +166,9 @@ function nullIfRefused(error: unknown): null {
   throw error;
 }
 
-/** Name of the closed form, which the first warning of its report contains. */
-export function modelOf(report: Report): string {
-  return /^the model ([\w-]+) was chosen/.exec(report.warnings?.[0] ?? "")?.[1] ?? "";
+/** Name of the closed form that the engine chooses. */
+function defaultModel(rules: Rule[]): string {
+  return rules.find((rule) => rule.is_default)?.name ?? "";
 }
 
 function messageOf(error: unknown): string {

@@ -2,9 +2,18 @@
 
 import { expect, test } from "vitest";
 import type { WorkerRequest } from "../src/engine/protocol.ts";
+import type { Rule } from "../src/rules.ts";
 import { Explorer, type Tradeoff } from "../src/tradeoff.ts";
 import { FakeWorker, NO_ENGINES } from "./fake_worker.ts";
 import { RESOLVED } from "./resolved.ts";
+
+const RULES: Rule[] = ["bdp", "one-flow"].map((name) => ({
+  name,
+  is_default: name === "one-flow",
+  packets: null,
+  refusal: null,
+  checks: [],
+}));
 
 /** Worker that answers after 1 ms and records the requests of all workers. */
 class Answering extends FakeWorker {
@@ -20,8 +29,8 @@ class Answering extends FakeWorker {
     if (request.kind !== "ask") return;
     const asked = request.request as Record<string, unknown>;
     this.#all.push(asked);
-    const report = { metrics: { utilization: { mean: 0.5 } }, warnings: ["the model one-flow was chosen, because one long flow fills the link"] };
-    const answer = asked.do === "rules" ? [] : report;
+    const report = { metrics: { utilization: { mean: 0.5 } } };
+    const answer = asked.do === "rules" ? RULES : report;
     setTimeout(() => this.post({ kind: "answer", ticket: request.ticket, answer }), 1);
   }
 }

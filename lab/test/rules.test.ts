@@ -8,7 +8,7 @@ function rule(refusal: string | null, ...holds: Check["holds"][]): Rule {
     share: null,
     why: `${each} ${at}`,
   }));
-  return { name: "rule", packets: 7, refusal, checks };
+  return { name: "rule", is_default: false, packets: 7, refusal, checks };
 }
 
 test("a rule with a result applies if no check fails, even with unknown ones", () => {

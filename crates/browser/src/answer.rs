@@ -215,6 +215,8 @@ pub(crate) fn groups(scenario: &Scenario) -> Vec<ResolvedGroup<'_>> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Verdict {
     name: &'static str,
+    /// Whether the closed-form engine chooses this model.
+    is_default: bool,
     /// The buffer that it recommends, in packets; `None` if it recommends none.
     packets: Option<f64>,
     /// The reason why it has no buffer, if there is none.
@@ -226,12 +228,14 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    pub(crate) fn of(model: &'static dyn ClosedForm, scenario: &Scenario) -> Self {
+    /// The verdict of `model`; `default` is the name of the model that the engine chooses.
+    pub(crate) fn of(model: &'static dyn ClosedForm, scenario: &Scenario, default: &str) -> Self {
         let size = model.size(scenario, scenario.goals());
         let prediction = model.predict(scenario).unwrap_or_default();
         let metrics = prediction.metrics.into_iter();
         Self {
             name: model.name(),
+            is_default: model.name() == default,
             refusal: size.as_ref().err().map(ToString::to_string),
             packets: size.ok().flatten().and_then(|it| in_packets(scenario, it)),
             checks: model.assumptions(scenario),

@@ -1,7 +1,7 @@
 //! The laboratory: performs requests and stores each answer until the next one. [`crate::exports`]
 //! calls it.
 
-use forebay_closed_form::ClosedFormEngine;
+use forebay_closed_form::{ClosedFormEngine, default_model, rules};
 use forebay_fluid::FluidEngine;
 use forebay_scenario::{Engine, EngineError, RunOptions, Scenario, VERSION};
 use forebay_units::parameter::Description;
@@ -153,8 +153,9 @@ impl Laboratory {
             Request::Edit(changes) => in_json(&changes.apply().map_err(Refusal::of_change)?),
             Request::Rules(text) => {
                 let scenario = text.read()?;
-                let models = forebay_closed_form::rules().iter();
-                let verdicts = models.map(|model| Verdict::of(*model, &scenario));
+                let models = rules().iter();
+                let default = default_model(&scenario).0;
+                let verdicts = models.map(|model| Verdict::of(*model, &scenario, default));
                 in_json(&verdicts.collect::<Vec<_>>())
             }
             Request::Answer(question) => answer_at_once(&question),
