@@ -1,4 +1,4 @@
-"""`make round_trip`: `recommend` for an observed scenario, compared with `recommend` for the captured scenario itself.
+"""`make circle`: `recommend` for an observed scenario, compared with `recommend` for the captured scenario itself.
 
 The packet engine runs a case and writes its capture. The observation reads it and writes a scenario. Both scenarios are
 searched for the same goal over runs of equal length. The observation reports what it cannot know, and gets no help.

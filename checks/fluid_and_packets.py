@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from checks.pages import print_or_write
 from forebay.comparison.assumptions import BURST, burst_packets
 from forebay.comparison.comparison import FITTED, compare
 from forebay.results.report import Estimate
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 from forebay.views import plots
 from forebay.views.comparison_picture import draw_comparison
@@ -80,11 +80,9 @@ def printed(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
 
 def main() -> None:
     """Renew the page."""
-    page = PAGE.read_text(encoding="utf-8")
     for name, head, rows in (("followed", FOLLOWED, followed()), ("small", SMALL_HEAD, small())):
         marks = (f"<!-- {name}: begin -->", f"<!-- {name}: end -->")
-        page = between(page, marks, "\n".join([*markdown_table(head, printed(rows)), ""]), str(PAGE))
-    write_atomically(PAGE, page)
+        print_or_write("\n".join([*markdown_table(head, printed(rows)), ""]), PAGE, marks)
     found = compare(Scenario.load(SCENARIOS / "elastic-access-link.toml"))
     plots.save(draw_comparison(found), DOCS / "images" / "comparison.png")
 

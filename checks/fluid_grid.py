@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks.pages import print_or_write
 from forebay.results.warning import Kind
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_atomically
 from forebay.text.formatting import markdown_table
 
 PAGE = Path(__file__).parents[1] / "docs" / "background" / "fluid.md"
@@ -118,10 +118,8 @@ def main() -> None:
         cells.append(measure(scenario))
         if number % 40 == 0:
             print(number, "cells", file=sys.stderr)
-    page = PAGE.read_text(encoding="utf-8")
     marks = ("<!-- grid: begin -->", "<!-- grid: end -->")
-    page = between(page, marks, "\n".join([*markdown_table(HEAD, rows(cells)), ""]), str(PAGE))
-    write_atomically(PAGE, page)
+    print_or_write("\n".join([*markdown_table(HEAD, rows(cells)), ""]), PAGE, marks)
 
 
 if __name__ == "__main__":

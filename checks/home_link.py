@@ -21,12 +21,13 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from checks import home_programs
+from checks.pages import print_or_write
 from forebay.errors import ForebayError
 from forebay.measurement.emulation import stand_in
 from forebay.measurement.programs import Emulation, Side, end
 from forebay.results.serialization import to_jsonable
 from forebay.scenario import Scenario
-from forebay.storage.files import between, write_atomically
+from forebay.storage.files import write_atomically
 from forebay.text import formatting
 
 if TYPE_CHECKING:
@@ -284,9 +285,7 @@ def main() -> None:
 
     measured = read(figures)
     save(draw(measured), options.docs / "images" / "home-link.png")
-    page = options.docs / "guides" / "emulate.md"
-    text = page.read_text(encoding="utf-8")
-    write_atomically(page, between(text, MARKS, "\n".join(table(measured)) + "\n", str(page)))
+    print_or_write("\n".join(table(measured)) + "\n", options.docs / "guides" / "emulate.md", MARKS)
 
 
 if __name__ == "__main__":

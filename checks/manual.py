@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from checks import pages
 from checks.programs import exit_code
 from forebay.errors import InputError
 from forebay.inputs.goals import parts_of_key
@@ -24,7 +25,7 @@ from forebay.results.report import BufferSize
 from forebay.results.serialization import to_jsonable
 from forebay.search.answer import Recommendation
 from forebay.search.rule_verdict import Miss
-from forebay.storage.files import between, write_atomically
+from forebay.storage.files import write_atomically
 from forebay.text import formatting
 
 __all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
@@ -222,14 +223,8 @@ def renewed(docs: Path, figures: Mapping[str, Figures], names: Iterable[str]) ->
         A page without the marks.
     """
     found = sorted(figures.values(), key=_cost)
-    pages = {
-        docs / "background" / "recommend-method.md": (ANSWERS, answers_table(found, names)),
-        docs / "reference" / "rules.md": (RULES, rules_table(found)),
-    }
-    return {
-        page: between(page.read_text(encoding="utf-8"), marks, table, str(page))
-        for page, (marks, table) in pages.items()
-    }
+    answers = pages.renewed(docs / "background" / "recommend-method.md", {ANSWERS: answers_table(found, names)})
+    return answers | pages.renewed(docs / "reference" / "rules.md", {RULES: rules_table(found)})
 
 
 # The command -------------------------------------------------------------------------------------------------------
@@ -274,8 +269,7 @@ def _renew(options: argparse.Namespace) -> None:
         print(f"{name}: {_buffer(done[name])}, {done[name].cpu_s:.1f} CPU s", flush=True)
     figures = {name: each for name, each in (known | done).items() if name in files}
     write_figures(path, figures)
-    for page, text in renewed(options.docs, figures, files).items():
-        write_atomically(page, text)
+    pages.write_pages(renewed(options.docs, figures, files))
     unfinished.unlink(missing_ok=True)
 
 

@@ -40,9 +40,10 @@ BANNED = re.compile(
 )
 #: Words in a sentence of the manual, and columns of its lines.
 LONGEST_SENTENCE, WIDEST_LINE = 25, 100
-#: Words in a page of the manual; a page below one of the folders holds generated tables.
+#: Words in a page of the manual without its generated tables.
 LONGEST_PAGE = 3000
 
+_COMMENT = re.compile(r"^\s*(///|//!|//|/\*\*|\*(?!/))\s?(.*?)(?:\*/)?\s*$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _END = re.compile(r"(?<=[.!?:])[)\"'*]*\s+(?=[\"'(*`]*(?:[A-Z0-9`]|forebay\b))")
 _ABBREVIATION = re.compile(r"\b(e\.g|i\.e|et al|Fig|Eq|vs|cf|approx|Sec|No)\.")
@@ -71,28 +72,20 @@ class Passage:
     documents: bool
 
 
-def rust_passages(path: str, text: str) -> Iterator[Passage]:
-    """Doc comments and plain comments of a Rust or TypeScript file, a run of lines each."""
-    yield from _line_comments(path, text, re.compile(r"^\s*(///|//!|//|/\*\*|\*(?!/))\s?(.*?)(?:\*/)?\s*$"))
-
-
-def _line_comments(path: str, text: str, form: re.Pattern[str]) -> Iterator[Passage]:
+def line_passages(path: str, text: str) -> Iterator[Passage]:
+    """Comments of a Rust or TypeScript file: runs of lines with the same mark."""
     lines: list[str] = []
     begin, mark = 0, ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        found = form.match(line)
-        if found and (not lines or found[1] == mark or (mark in {"/**", "*"} and found[1] == "*")):
+    for number, line in enumerate([*text.split("\n"), ""], start=1):
+        found = _COMMENT.match(line)
+        continues = found and (found[1] == mark or (found[1] == "*" and mark == "/**"))
+        if lines and not continues:
+            yield Passage(path, begin, "\n".join(lines), documents=mark in {"///", "//!", "/**"})
+            lines = []
+        if found:
             if not lines:
                 begin, mark = number, found[1]
             lines.append(found[2])
-            continue
-        if lines:
-            yield Passage(path, begin, "\n".join(lines), documents=mark in {"///", "//!", "/**"})
-        lines = []
-        if found:
-            begin, mark, lines = number, found[1], [found[2]]
-    if lines:
-        yield Passage(path, begin, "\n".join(lines), documents=mark in {"///", "//!", "/**"})
 
 
 def python_passages(path: str, text: str) -> Iterator[Passage]:
@@ -167,19 +160,15 @@ def _proselint() -> dict[str, Any]:
     return {**DEFAULT, "checks": {name: on and name not in _UNSUITABLE for name, on in DEFAULT["checks"].items()}}
 
 
-def linted(path: str, text: str) -> Iterator[Finding]:
+def linted(path: str, passages: Sequence[Passage]) -> Iterator[Finding]:
     """Findings of proselint in the paragraphs of a page."""
     from proselint.tools import LintFile
 
-    configuration = _proselint()
-    passages = list(markdown_passages(path, text))
     starts, content = [], ""
     for passage in passages:
         starts.append(len(content) + 1)  # The linter puts a line break before the text.
         content += " ".join(sentences(passage.text)) + "\n;\n"
-    if not passages:
-        return
-    for found in LintFile(path, content).lint(configuration):
+    for found in LintFile(path, content).lint(_proselint()) if passages else ():
         check = found.check_result
         if check.check_path.split(".")[0] not in _UNSUITABLE:
             passage = passages[max(0, bisect_right(starts, check.span[0]) - 1)]
@@ -190,8 +179,9 @@ def findings(path: str, text: str) -> Iterator[Finding]:
     """Everything in one file that counts."""
     suffix = Path(path).suffix
     area = {".rs": "rust", ".py": "python", ".md": "manual"}.get(suffix, "page")
-    reader = {".py": python_passages, ".md": markdown_passages}.get(suffix, rust_passages)
-    for passage in reader(path, text):
+    reader = {".py": python_passages, ".md": markdown_passages}.get(suffix, line_passages)
+    passages = list(reader(path, text))
+    for passage in passages:
         if passage.documents and OPENERS.match(passage.text.lstrip()):
             yield Finding(f"{area}.openers", path, passage.line, passage.text.strip().split("\n")[0])
         for found in BANNED.finditer(passage.text):
@@ -203,7 +193,7 @@ def findings(path: str, text: str) -> Iterator[Finding]:
                 if OPENERS.match(sentence) and not sentence.rstrip().endswith("?"):
                     yield Finding("manual.openers", path, passage.line, sentence)
     if area == "manual":
-        yield from linted(path, text)
+        yield from linted(path, passages)
     limit = WIDEST_LINE if area in {"manual", "rust"} else 120
     for number, line in enumerate(text.split("\n"), start=1):
         is_prose = not line.lstrip().startswith(("|", "![")) if area == "manual" else _is_comment(line)
