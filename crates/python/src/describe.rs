@@ -62,7 +62,8 @@ fn describe(descriptions: &[&'static Description]) -> Vec<Algorithm> {
 
 fn allowed(kind: ParameterKind) -> String {
     match kind {
-        ParameterKind::Number {
+        ParameterKind::Choice { .. }
+        | ParameterKind::Number {
             unit: "" | "probability" | "fraction",
             ..
         } => kind.range(),
@@ -72,6 +73,5 @@ fn allowed(kind: ParameterKind) -> String {
         ParameterKind::Rate => "a rate such as 10Mbps".into(),
         ParameterKind::Threshold => "40% of the buffer, packets, bytes or time".into(),
         ParameterKind::Switch => "true or false".into(),
-        ParameterKind::Choice { words } => words.join(", "),
     }
 }

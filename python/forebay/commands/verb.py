@@ -21,7 +21,8 @@ EXITS = {
     2: "The input is wrong; one line on standard error describes the error.",
     130: "Interrupted.",
 }
-
+#: Meanings of all exit codes, for the help of the program.
+PROGRAM_EXITS = dict(sorted({**EXITS, 3: "The answer is undecided (recommend, check)."}.items()))
 
 #: Groups of options that many verbs have, by heading; the help shows them after the groups of the verb.
 COMMON_GROUPS = {
@@ -87,10 +88,8 @@ class Verb(click.Command):
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         records = {each.opts[-1]: each.get_help_record(ctx) for each in options}
         shown = {name: record for name, record in records.items() if record is not None}
-        widest = max(len(option) for option, _ in shown.values())
-        for heading, names in self._option_groups(shown).items():
-            with formatter.section(heading):
-                formatter.write_dl([(f"{shown[name][0]:<{widest}}", shown[name][1]) for name in names])
+        groups = self._option_groups(shown).items()
+        write_groups(formatter, {heading: [shown[name] for name in names] for heading, names in groups})
 
     def _option_groups(self, shown: Iterable[str]) -> dict[str, list[str]]:
         """The names of the shown options by heading: the groups of the verb, those of all verbs, and the others."""
@@ -146,18 +145,22 @@ class Verbs(click.Group):
         """Write each verb with its whole first sentence."""
         grouped = {name for names in self.groups.values() for name in names}
         others = [name for name in sorted(self.commands) if name not in grouped]
-        widest = max(map(len, self.commands))
-        for heading, names in {**self.groups, "Other verbs": others}.items():
-            if names:
-                with formatter.section(heading):
-                    formatter.write_dl(
-                        [(f"{name:<{widest}}", self.commands[name].get_short_help_str(1000)) for name in names]
-                    )
+        groups = {**self.groups, "Other verbs": others}.items()
+        sentences = {name: (name, each.get_short_help_str(1000)) for name, each in self.commands.items()}
+        write_groups(formatter, {heading: [sentences[name] for name in names] for heading, names in groups if names})
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write examples and exit codes after the verbs."""
         write_examples(ctx, formatter, self.examples)
-        write_exits(formatter, dict(sorted({**EXITS, 3: "The answer is undecided (recommend, check)."}.items())))
+        write_exits(formatter, PROGRAM_EXITS)
+
+
+def write_groups(formatter: click.HelpFormatter, groups: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    """Write names with their texts under headings; the texts of all groups begin in one column."""
+    widest = max(len(name) for rows in groups.values() for name, _ in rows)
+    for heading, rows in groups.items():
+        with formatter.section(heading):
+            formatter.write_dl([(f"{name:<{widest}}", text) for name, text in rows])
 
 
 def verb(

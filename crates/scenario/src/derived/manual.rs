@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use forebay_units::parameter::Description;
+
 use crate::model::sections::sections;
 use crate::text::grammar::KeyText;
 
@@ -33,14 +35,19 @@ pub fn manual() -> String {
     page
 }
 
+/// The registered algorithms under the title of their kind.
+fn algorithms_by_kind() -> [(&'static str, &'static [&'static Description]); 2] {
+    [
+        ("Congestion controls", forebay_congestion::descriptions()),
+        ("Queue disciplines", forebay_discipline::descriptions()),
+    ]
+}
+
 /// The manual's tables of congestion controls and queue disciplines, in Markdown: a description of
 /// each, its source, and the comparisons that checked it.
 pub fn algorithms() -> String {
     let mut page = String::new();
-    for (title, known) in [
-        ("Congestion controls", forebay_congestion::descriptions()),
-        ("Queue disciplines", forebay_discipline::descriptions()),
-    ] {
+    for (title, known) in algorithms_by_kind() {
         let _ = write!(
             page,
             "\n### {title}\n\n| name | description | source | compared with |\n|---|---|---|---|\n"
@@ -58,10 +65,7 @@ pub fn algorithms() -> String {
 /// The algorithms without parameters share a sentence.
 pub fn parameters() -> String {
     let mut page = String::new();
-    for (title, known) in [
-        ("Congestion controls", forebay_congestion::descriptions()),
-        ("Queue disciplines", forebay_discipline::descriptions()),
-    ] {
+    for (title, known) in algorithms_by_kind() {
         let _ = write!(page, "\n## {title}\n");
         let mut plain = Vec::new();
         for one in known {
