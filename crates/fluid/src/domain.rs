@@ -157,8 +157,8 @@ fn timers(scenario: &Scenario, outage: f64) -> Option<Warning> {
         .map(|group| group.stack.min_rto)
         .min()?;
     let text = format!(
-        "outages outlast timers (`min_rto` of {timer}): who begins anew after one sends less for a while, which the \
-         fluid leaves out"
+        "outages outlast timers (`min_rto` of {timer}): a flow that restarts after an outage sends less for \
+         a while, and the fluid model ignores this"
     );
     (outage >= timer.as_secs_f64())
         .then(|| outside("outage", text).with("longest_outage_s", outage))

@@ -167,7 +167,7 @@ fn read_opportunities(list: &Cursor<'_>, played: Played) -> Result<Varying, Scen
             ),
             AllAtZero => list.error_found(
                 "opportunities at 0 only",
-                "a last one above 0, where they begin anew",
+                "a last one above 0, at which they restart",
             ),
             TooMany => list.error_found("too many opportunities", "at most 4 million"),
         }
