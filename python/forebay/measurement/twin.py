@@ -194,7 +194,7 @@ def _phrase(twin: Twin[Any], place: str) -> str:
     if len(others) > NAMED:
         titles[-1:] = [f"{len(others) - NAMED + 1} other metrics"]
     listed = titles[0] if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
-    return f"{first}. {listed[:1].upper()}{listed[1:]} also {'differs' if len(others) == 1 else 'differ'}"
+    return f"{first}. {formatting.capitalized(listed)} also {'differs' if len(others) == 1 else 'differ'}"
 
 
 def _key(goal_name: str) -> str:

@@ -77,8 +77,7 @@ def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
 
 def unknown_text(unknown: Unknown) -> str:
     """A line on a quantity that is not identifiable."""
-    measure = f"{unknown.measure[:1].upper()}{unknown.measure[1:].rstrip('.')}"
-    return f"{unknown.what}: unknown, because {unknown.because}. {measure}."
+    return f"{unknown.what}: unknown, because {unknown.because}. {formatting.sentence(unknown.measure)}"
 
 
 #: Explanation of the intervals, for readers of the output.

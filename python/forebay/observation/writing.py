@@ -39,7 +39,7 @@ from forebay.observation.finding import (
 )
 from forebay.observation.numbers import DIGITS, digits_of, rate_text, size_text, time_text
 from forebay.sanitize import sanitize
-from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, size
+from forebay.text.formatting import bandwidth, clock_time, counted, duration, exactly, sentence, size
 
 __all__ = ["assumptions", "scenario_text"]
 
@@ -108,7 +108,7 @@ class _Draft:
         self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
         ends = " and ".join(f"{end} {value_text(number, unit)}" for end, number in _ends(unknown))
         known = f"{ends}. The value is unknown" if ends else "unknown"
-        return _Line("", "", f"{key}: {known}, because {unknown.because}. {_sentence(unknown.measure)}")
+        return _Line("", "", f"{key}: {known}, because {unknown.because}. {sentence(unknown.measure)}")
 
     def miss(self, unknown: Unknown) -> _Line:
         """A comment on what has no key that a scenario must have."""
@@ -124,10 +124,6 @@ def _ends(unknown: Unknown) -> list[tuple[str, float]]:
     if unknown.at_most is not None and unknown.at_most > 0:
         ends.append(("at most", rounded_up(unknown.at_most)))
     return ends
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def scenario_text(finding: Finding) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.text.formatting import sentence
 
-__all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge", "reason", "sentence"]
+__all__ = ["VERDICTS", "Claim", "Measured", "Region", "Verdict", "judge", "reason"]
 
 VERDICTS = ("reproduced", "not_reproduced", "not_checkable")
 #: Sign before a verdict's words.
@@ -258,11 +259,6 @@ def judge(claim: Claim, measured: Measured | None, trouble: str = "") -> Verdict
 def reason(why: str, evidence: Iterable[str]) -> str:
     """The reason of a verdict and the results of other programs, as sentences."""
     return " ".join(sentence(text) for text in (why, *(f"elsewhere: {entry}" for entry in evidence)) if text)
-
-
-def sentence(text: str) -> str:
-    """The text with a capital letter at the beginning and a full stop at the end."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def with_unit(number: float, unit: str, half_width: float | None = None) -> str:

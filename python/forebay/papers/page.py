@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forebay.papers.claims import SIGNS, sentence
+from forebay.papers.claims import SIGNS
 from forebay.storage.files import write_atomically
+from forebay.text.formatting import sentence
 from forebay.views.pages import render
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from forebay.results.report import Estimate, Lateness
 __all__ = [
     "USUAL",
     "bandwidth",
+    "capitalized",
     "clock_time",
     "confidence",
     "counted",
@@ -22,6 +23,7 @@ __all__ = [
     "lateness",
     "markdown_table",
     "metric_title",
+    "sentence",
     "share",
     "size",
     "value",
@@ -40,6 +42,16 @@ def metric_title(name: str) -> str:
     known = find(metric)
     title = metric.replace("_", " ") if known is None else known.title
     return f"{group}: {title}" if dot else title
+
+
+def capitalized(text: str) -> str:
+    """The text with a capital letter at the beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """The text with a capital letter at the beginning and one full stop at the end."""
+    return f"{capitalized(text).rstrip('.')}."
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

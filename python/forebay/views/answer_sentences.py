@@ -16,7 +16,7 @@ from forebay.scenario import TARGET
 from forebay.search.range_variable import RangeVariable
 from forebay.search.value import Value
 from forebay.text import formatting
-from forebay.text.formatting import counted
+from forebay.text.formatting import capitalized, counted
 from forebay.views.goal_table import goal_rows, measured_at, places
 from forebay.views.goodput import GOODPUT, excess
 from forebay.views.wording import (
@@ -276,15 +276,15 @@ def configured(answer: Recommendation) -> str:
     if own is None or own.verdict is None:
         return ""
     if answer.buffer is not None and own.buffer.number == answer.buffer.number:
-        return f"{_capital(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the recommendation."
+        return f"{capitalized(_own_words(own.buffer))} {'is' if _single(own.buffer) else 'are'} the recommendation."
     who, verb = _own_words(own.buffer), "" if not _single(own.buffer) else "s"
     runs = f" ({_observations(answer, own.runs)})" if own.runs else ""
     if own.verdict == "met":
-        return f"{_capital(who)} meet{verb} {'the goal' if len(answer.goals) == 1 else 'all goals'}{runs}."
+        return f"{capitalized(who)} meet{verb} {'the goal' if len(answer.goals) == 1 else 'all goals'}{runs}."
     named = [goal_text(goal) for key, goal in answer.goals.items() if own.goals.get(key) == own.verdict]
     what = both(named) if named else "all goals"
     if own.verdict == "missed":
-        return f"{_capital(who)} miss{'es' if verb else ''} {what}{runs}."
+        return f"{capitalized(who)} miss{'es' if verb else ''} {what}{runs}."
     # More runs of the same length show no state that these do not.
     hidden = any(warning.kind is Kind.RARE_STATE for warning in answer.warnings)
     enough = hidden or own.runs > 2 * runs_for_confidence(answer.level)
@@ -334,7 +334,7 @@ def why_none(answer: Recommendation) -> Iterator[str]:
         yield from _open(answer)
     else:
         yield f"{nothing_meets(answer)} meets every goal."
-    yield from (f"{_capital(line)}." for line in sides(answer, goal_words, brief))
+    yield from (f"{capitalized(line)}." for line in sides(answer, goal_words, brief))
 
 
 def _noun(answer: Recommendation) -> str:
@@ -393,7 +393,3 @@ def nearest(answer: Recommendation) -> str:
     if open_:
         sentences.append(f"The runs do not decide {both(open_)} at this {_noun(answer)}.")
     return " ".join(sentences)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -110,9 +110,7 @@ def day_section(day: Day, rate: float | None) -> DaySection:
         table = Table(
             ("time", "drops", "share of the packets", "load"), rows, "Intervals with drops, largest number first"
         )
-    return DaySection(
-        (f"{day.span.sentence[:1].upper()}{day.span.sentence[1:]}", *day_sentences(day, rate, 0)), tuple(figures), table
-    )
+    return DaySection((formatting.capitalized(day.span.sentence), *day_sentences(day, rate, 0)), tuple(figures), table)
 
 
 def _cells(each: LossAt, rate: float | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.writing import assumptions, scenario_text
 from forebay.text import formatting
+from forebay.text.formatting import capitalized
 from forebay.views.chart import Chart
 from forebay.views.observation_charts import Reading, Reference, span_chart
 from forebay.views.observation_day import DaySection, day_section
@@ -84,7 +85,7 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
         groups=_groups(finding),
         flows=_flows(finding),
         laws=tuple(map(_laws, finding.distributions)),
-        regime=Reasons(finding.regime.name, _sentence(finding.regime.reason), finding.regime.evidence),
+        regime=Reasons(finding.regime.name, capitalized(finding.regime.reason), finding.regime.evidence),
         unknown=_unknown(finding),
         switches=_SWITCHES if not missing() and (finding.load is not None or finding.distributions) else (),
         assumed=assumptions(finding),
@@ -251,7 +252,7 @@ def _laws(found: FittedDistribution) -> LawSection:
         dots=False,
         key=f"{found.what} ",
     )
-    heading = f"{found.what[:1].upper()}{found.what[1:]}"
+    heading = capitalized(found.what)
     why = f"Distribution of the scenario: {found.why}."
     return LawSection(figure(heading, chart), why, _quantiles(found))
 
@@ -288,9 +289,5 @@ def _flows(finding: Finding) -> Table | None:
 
 
 def _unknown(finding: Finding) -> Table | None:
-    rows = tuple(Row(tuple(map(_sentence, (each.what, each.because, each.measure)))) for each in finding.unidentified)
+    rows = tuple(Row(tuple(map(capitalized, (each.what, each.because, each.measure)))) for each in finding.unidentified)
     return Table(("value", "reason", "how to measure it"), rows) if rows else None
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -15,6 +15,7 @@ from forebay.observation.estimate import Estimate
 from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text, unknown_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.sanitize import sanitize
+from forebay.text.formatting import sentence
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
 from forebay.views.observation_day import day_sentences
@@ -77,9 +78,7 @@ def observation_text(finding: Finding) -> RenderableType:
     parts += [Paragraph(f"note: {sanitize(note)}", "yellow") for note in finding.remarks]
     return Group(
         *parts,
-        Paragraph(
-            f"Input: {sanitize(input_line(finding))}. {ABOUT_INTERVALS[:1].upper()}{ABOUT_INTERVALS[1:]}.", "dim"
-        ),
+        Paragraph(f"Input: {sanitize(input_line(finding))}. {sentence(ABOUT_INTERVALS)}", "dim"),
     )
 
 

@@ -292,7 +292,7 @@ def _pictures(answer: Recommendation) -> Pictures:
         panel = dataclasses.replace(metric_panel(answer, key, marks), flag=answer_flag(answer))
         title = wording.metric_title(key)
         assert isinstance(panel.up, Axis)
-        charts.append((title[0].upper() + title[1:], Chart(axis, (panel,), f"{panel.up.title} against {against}")))
+        charts.append((formatting.capitalized(title), Chart(axis, (panel,), f"{panel.up.title} against {against}")))
     apart = [] if answer.pareto is None else [("The trade-off", trade_chart(answer))]
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the closest"})
     titles |= {

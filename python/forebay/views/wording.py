@@ -8,7 +8,7 @@ from forebay.inputs.goals import parts_of_key
 from forebay.search.range_variable import RangeVariable
 from forebay.search.value import Value
 from forebay.text import formatting
-from forebay.text.formatting import counted
+from forebay.text.formatting import capitalized, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,7 +182,7 @@ def best(found: Optimum) -> str:
     measured = formatting.estimate(found.metric, found.measured)
     interval = f"{interval_words(found.low, found.high)} ({100 * found.confidence:g} % interval)"
     return (
-        f"{_capital(goal_words(found.metric))} there is the {which}: {measured}. The true optimum is probably "
+        f"{capitalized(goal_words(found.metric))} there is the {which}: {measured}. The true optimum is probably "
         f"{interval}."
     )
 
@@ -351,10 +351,6 @@ def _to(answer: Recommendation) -> str:
 
 def _several(answer: Recommendation) -> str:
     return "values" if isinstance(answer.variable, RangeVariable) else "buffers"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def both(words: list[str]) -> str:
