@@ -37,7 +37,7 @@ _READS = "import pathlib, sys; from forebay import _core; _core.observe_captures
 
 #: Each program that reads captures, and its command in front of the file.
 _COMMANDS: Mapping[str, Sequence[str]] = {
-    "forebay observe": (sys.executable, "-c", "from forebay.command_line import main; main()", "observe", "--json"),
+    "forebay observe": (sys.executable, "-c", "from forebay.__main__ import main; main()", "observe", "--json"),
     "forebay's reader alone": (sys.executable, "-c", _READS),
     "tcptrace": ("tcptrace", "-n", "-l", "-r"),
     "tshark": ("tshark", "-n", "-q", "-z", "conv,tcp", "-r"),

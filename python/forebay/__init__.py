@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 
-if any(given.endswith(("/forebay", "\\forebay.exe", ".command_line")) for given in sys.orig_argv[:4]):
+if any(name in " ".join(sys.orig_argv[:4]) + " " for name in ("/forebay ", "\\forebay.exe ", "-m forebay ")):
     # The command: Ctrl-C may come before it has begun.
     from forebay.interruption import while_starting
 

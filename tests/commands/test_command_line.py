@@ -59,7 +59,7 @@ def is_estimate(found: Any) -> bool:
 
 def test_help_lists_the_verbs() -> None:
     """That it is fast is held by what it may load (tests/project/test_layering.py)."""
-    command = [sys.executable, "-m", "forebay.command_line", "--help"]
+    command = [sys.executable, "-m", "forebay", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert {"run", "recommend", "check", "compare", "sweep", "explain", "plot"} <= set(done.stdout.split())
 
@@ -393,7 +393,7 @@ def test_the_demo_scenario_is_valid() -> None:
 def test_ctrl_c_ends_with_one_line(small: Path) -> None:
     import signal
 
-    command = [sys.executable, "-m", "forebay.command_line", "run", str(small), "--set", "run.measure=8000000s"]
+    command = [sys.executable, "-m", "forebay", "run", str(small), "--set", "run.measure=8000000s"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     tasks = Path(f"/proc/{process.pid}/task")
     for _ in range(400):  # until the engine's threads run

@@ -38,7 +38,7 @@ class Hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Hidden)
 """
-COMMAND = f"{HIDING}\nsys.argv[0] = 'forebay'\nfrom forebay.command_line import main\nmain()"
+COMMAND = f"{HIDING}\nsys.argv[0] = 'forebay'\nfrom forebay.__main__ import main\nmain()"
 
 #: A call of every verb, by what it cannot do without.
 CALLS: tuple[tuple[list[str], set[str]], ...] = (
@@ -172,7 +172,7 @@ sys.modules["polars.exceptions"] = None
 sys.argv = ["forebay", "schema"]
 from forebay.commands import schema
 schema.schema.callback = lambda: __import__("polars.exceptions")
-from forebay.command_line import main
+from forebay.__main__ import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)

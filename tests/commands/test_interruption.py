@@ -38,7 +38,7 @@ def started(tmp_path: Path, *arguments: str, **strike: str) -> subprocess.Comple
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(SITE)
     path = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    command = [sys.executable, "-m", "forebay", *arguments]
     environment = {**os.environ, "PYTHONPATH": path, **strike}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
 
@@ -95,7 +95,7 @@ def test_while_the_engine_runs(small: Path, tmp_path: Path, verb: str, times: in
         "check": ["--fresh"],
     }
     options = [*more.get(verb, []), "--set", LONG[0]]
-    command = [sys.executable, "-m", "forebay.command_line", verb, str(small), *options]
+    command = [sys.executable, "-m", "forebay", verb, str(small), *options]
     code, err = striking(command, times, gap_s)
     assert code == 130
     # Where the runs have begun, a line says about how long they take.
@@ -146,12 +146,12 @@ def test_nothing_of_the_library_goes_on(what: str, tmp_path: Path) -> None:
 def test_the_library_leaves_ctrl_c_as_it_is() -> None:
     code = """
         import signal
-        import forebay, forebay.command_line, forebay.commands.program
+        import forebay, forebay.__main__, forebay.commands.program
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
         import sys
         sys.argv = ["forebay", "--version"]
         try:
-            forebay.command_line.main()
+            forebay.__main__.main()
         except SystemExit:
             pass
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -70,7 +70,7 @@ def test_a_file_without_permission_cannot_be_read(verb: tuple[str, ...], tmp_pat
     (tmp_path / "secret.toml").write_text(SMALL, encoding="utf-8")
     (tmp_path / "secret.toml").chmod(0)
     arguments = ["secret.toml" if each == "FILE" else each for each in verb]
-    line = [sys.executable, "-m", "forebay.command_line", *arguments]
+    line = [sys.executable, "-m", "forebay", *arguments]
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
             pytest.skip("root may read every file")

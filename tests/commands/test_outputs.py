@@ -140,7 +140,7 @@ def limited(place: Path, size: int, *arguments: str, stdout: str = "") -> tuple[
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    command = [sys.executable, "-m", "forebay", *arguments]
     with open(stdout or os.devnull, "w") as out:  # noqa: PTH123
         done = subprocess.run(
             command,
@@ -201,7 +201,7 @@ def test_a_sweep_on_a_full_disk_keeps_what_it_has(place: Path) -> None:
 def test_standard_output_may_be_full_or_closed(place: Path, verb: list[str]) -> None:
     code, _, err = limited(place, 0, *verb, stdout="/dev/full")
     assert (code, err) == (2, "forebay: standard output: cannot be written: No space left on device\n")
-    command = [sys.executable, "-m", "forebay.command_line", *verb]
+    command = [sys.executable, "-m", "forebay", *verb]
     for closed in (">&-", "2>&-", ">&- 2>&-"):
         shell = ["sh", "-c", f'"$@" {closed}', "sh", *command]
         done = subprocess.run(shell, capture_output=True, text=True, check=False, cwd=place, timeout=60)
@@ -225,7 +225,7 @@ def test_a_small_address_space_is_no_reason_to_hang(place: Path, verb: list[str]
         resource.setrlimit(resource.RLIMIT_AS, (200 * 2**20, 200 * 2**20))
 
     begin = time.monotonic()
-    command = [sys.executable, "-m", "forebay.command_line", *verb]
+    command = [sys.executable, "-m", "forebay", *verb]
     done = subprocess.run(
         command,
         capture_output=True,

@@ -18,7 +18,7 @@ from tests.support.scenarios import SMALL
 
 
 def told(*arguments: str, cwd: Path, **more: str) -> tuple[int, bytes, bytes]:
-    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    command = [sys.executable, "-m", "forebay", *arguments]
     done = subprocess.run(
         command,
         capture_output=True,
@@ -142,7 +142,7 @@ def test_an_absent_scheduler_is_reported_soon(address: str) -> None:
 
 def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A line of bash, in which `forebay` is this one."""
-    command = f'forebay() {{ "{sys.executable}" -m forebay.command_line "$@"; }}; {line}'
+    command = f'forebay() {{ "{sys.executable}" -m forebay "$@"; }}; {line}'
     return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=100, cwd=cwd)
 
 

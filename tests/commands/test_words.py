@@ -164,7 +164,7 @@ MISTAKES = [
 
 def typed(*arguments: str | bytes | Path, text: str | bytes = "", columns: int = 80) -> Answer:
     """Run the command with a text on standard input, in a terminal of `columns` columns."""
-    command = [sys.executable, "-m", "forebay.command_line", *map(os.fsencode, arguments)]
+    command = [sys.executable, "-m", "forebay", *map(os.fsencode, arguments)]
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     given = text.encode() if isinstance(text, str) else text
     done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=300, env=environment)

@@ -182,7 +182,7 @@ def test_errors_in_python_name_the_argument() -> None:
 def test_questions_on_a_terminal(tmp_path: Path) -> None:
     """Answers typed on a terminal, one of them wrong, give a scenario."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "forebay.command_line", "new", str(tmp_path / "asked.toml")]
+    command = [sys.executable, "-m", "forebay", "new", str(tmp_path / "asked.toml")]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True)
     os.close(theirs)
     typed = ["10Mbit", "10Mbps", "30ms", "3", "newreno", "", "0%", "1"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forebay import _core
-from forebay.command_line import main
+from forebay.__main__ import main
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 

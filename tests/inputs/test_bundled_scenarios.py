@@ -154,7 +154,7 @@ def test_what_contradicts_itself_is_refused(arguments: list[str], message: str, 
 def completed(words: list[str], tmp_path: Path) -> list[str]:
     """The completions of bash for the last word; bash splits a line so that an @ is a separate word."""
     program = tmp_path / "forebay"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forebay.command_line "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forebay "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     split = [part for word in words for part in ([word[0], word[1:]] if word[0] == "@" and word != "@" else [word])]
     quoted = " ".join(f"'{word}'" for word in split)

@@ -118,7 +118,7 @@ def test_a_scenario_says_in_toml_what_it_is(tmp_path: Path) -> None:
 def test_a_scenario_may_come_from_standard_input(tmp_path: Path) -> None:
     if not laboratory.is_built():
         lacking("the page was not built: make lab")
-    command = [sys.executable, "-m", "forebay.command_line", "lab", "-", "--no-open", "--out", "page.html"]
+    command = [sys.executable, "-m", "forebay", "lab", "-", "--no-open", "--out", "page.html"]
     done = subprocess.run(command, input=QUICK, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert given((tmp_path / "page.html").read_text(encoding="utf-8"))["text"] == QUICK

@@ -129,7 +129,7 @@ def test_a_cluster_two_of_whose_workers_are_killed_gives_the_same_bytes(schedule
     with ExitStack() as stack:
         workers = [stack.enter_context(worker(scheduler)) for _ in range(4)]
         await_workers(scheduler, 4)
-        command = [sys.executable, "-m", "forebay.command_line", "sweep", str(path), *over]
+        command = [sys.executable, "-m", "forebay", "sweep", str(path), *over]
         sweeping = subprocess.Popen(
             [*command, "--out", str(out), "--scheduler", scheduler, "--json"],
             stdout=subprocess.PIPE,
@@ -240,7 +240,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_nothing_is_lost(small: Path,
     arguments = ["sweep", str(small), *OVER, "--set", "run.measure=600s", "--out", str(tmp_path / "out")]
     with scheduling() as (address, process), worker(address):
         await_workers(address, 1)
-        command = [sys.executable, "-m", "forebay.command_line", *arguments, "--scheduler", address]
+        command = [sys.executable, "-m", "forebay", *arguments, "--scheduler", address]
         sweeping = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while written(tmp_path / "out") < 3 and sweeping.poll() is None:
             time.sleep(0.01)

@@ -63,7 +63,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def emulated(home: Path, *options: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "forebay.command_line", "emulate", str(home), *options, "--", *command]
+    line = [sys.executable, "-m", "forebay", "emulate", str(home), *options, "--", *command]
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANGS_S)
 
 
@@ -275,7 +275,7 @@ def test_a_failing_peer_is_reported(home: Path) -> None:
 def begun(home: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
     """A command that has started what it is to run, and the mark in the environment of all that it started."""
     mark = f"mark-{os.getpid()}-{time.monotonic_ns()}"
-    line = [sys.executable, "-m", "forebay.command_line", "emulate", str(home), *options]
+    line = [sys.executable, "-m", "forebay", "emulate", str(home), *options]
     process = subprocess.Popen(
         line,
         stdout=subprocess.PIPE,
@@ -398,7 +398,7 @@ def test_a_full_disk_ends_in_one_line_behind_the_report(home: Path) -> None:
         pytest.skip("needs a small file system of its own")
     small = home.parent / "small"
     small.mkdir()
-    inner = [sys.executable, "-m", "forebay.command_line", "emulate", str(home), "--trace", str(small / "t")]
+    inner = [sys.executable, "-m", "forebay", "emulate", str(home), "--trace", str(small / "t")]
     script = f'mount -t tmpfs -o size=4k tmpfs {small} && exec "$@"'
     line = ["unshare", "--mount", "sh", "-c", script, "sh", *inner, "--with", "home", "--", "sleep", "2"]
     found = subprocess.run(line, capture_output=True, text=True, check=False, timeout=HANGS_S)

@@ -550,7 +550,7 @@ def test_the_kernel_engine_stands_beside_the_others() -> None:
 
 @pytest.mark.usefixtures("kernel")
 def test_ctrl_c_ends_a_run_in_real_time_at_once(small: Path) -> None:
-    command = [sys.executable, "-m", "forebay.command_line", "run", str(small), "--engine", "kernel"]
+    command = [sys.executable, "-m", "forebay", "run", str(small), "--engine", "kernel"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
     assert "in real time" in running.stderr.readline()

@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("views",),
     ("papers",),
     ("commands",),
-    ("__init__", "command_line"),
+    ("__init__", "__main__"),
 )
 
 #: The largest number of modules outside of packages.
@@ -161,11 +161,11 @@ def test_a_report_is_printed_without_what_is_heavy() -> None:
 
 
 def test_the_command_line_starts_with_click_alone() -> None:
-    found = loaded("import forebay.command_line")
+    found = loaded("import forebay.__main__")
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)
     assert foreign <= {"forebay", "click", "colorama"}
     own = {".".join(name.split(".")[:2]) for name in found if name.startswith("forebay.")}
-    light = ("command_line", "commands", "errors", "inputs", "interruption", "sanitize", "storage")
+    light = ("__main__", "commands", "errors", "inputs", "interruption", "sanitize", "storage")
     assert own == {f"forebay.{name}" for name in light}
 
 

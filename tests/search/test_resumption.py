@@ -29,7 +29,7 @@ LONGER = SMALL.replace('measure = "30s"', 'measure = "600s"')
 
 
 def start(path: Path, cache: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "forebay.command_line", "recommend", str(path), "--json", "--no-picture", *options]
+    command = [sys.executable, "-m", "forebay", "recommend", str(path), "--json", "--no-picture", *options]
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 

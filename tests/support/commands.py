@@ -33,7 +33,7 @@ def forebay(*arguments: str | Path, cwd: Path | None = None, columns: int = 200,
 
 def begun(*arguments: str | Path, cwd: Path | None = None, columns: int = 200, timeout_s: float = 300) -> Answer:
     """Run the installed command in a process that begins from nothing."""
-    command = [sys.executable, "-m", "forebay.command_line", *map(str, arguments)]
+    command = [sys.executable, "-m", "forebay", *map(str, arguments)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=timeout_s, cwd=cwd, env=_environment(columns)
     )

@@ -38,7 +38,7 @@ WITH_THEM = (
     "rich.table",
     "scipy.special",
 )
-COMMAND = "forebay.command_line"
+COMMAND = "forebay.__main__"
 LENGTH = struct.Struct("!I")
 
 

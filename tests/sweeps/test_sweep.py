@@ -340,7 +340,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(quick: Path, tmp_path: Path) ->
     arguments = ["sweep", str(quick), "--out", str(out), "--replications", "1", "--set", "run.measure=300s", "--json"]
     for axis in over:
         arguments += ["--over", axis]
-    command = [sys.executable, "-m", "forebay.command_line", *arguments]
+    command = [sys.executable, "-m", "forebay", *arguments]
     generator = random.Random(20261121)
     before: list[bytes] = []
     for kill in range(KILLS):

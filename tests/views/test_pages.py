@@ -202,7 +202,7 @@ def test_a_template_refuses_what_its_page_has_not() -> None:
 
 def test_only_pages_import_jinja() -> None:
     """The command line starts, and a report's view model is built, without it."""
-    code = "import sys, forebay, forebay.command_line, forebay.views.webpage, forebay.papers.page; "
+    code = "import sys, forebay, forebay.__main__, forebay.views.webpage, forebay.papers.page; "
     code += "print({'jinja2', 'markupsafe', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

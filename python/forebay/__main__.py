@@ -1,4 +1,4 @@
-"""The name that the installed command `forebay` and `python -m forebay.command_line` start from."""
+"""The command line: the installed command `forebay` and `python -m forebay` start here."""
 
 from __future__ import annotations
 
