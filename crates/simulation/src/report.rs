@@ -423,21 +423,30 @@ fn ratio(part: u64, whole: u64) -> f64 {
 const FEWEST_IN_PHASE: u64 = 10;
 const LEAST_IN_PHASE: f64 = 0.25;
 
+/// A clause for a small number of things: `there were only 3 drops`.
+fn few(number: u64, thing: &str) -> String {
+    match number {
+        0 => format!("there was no {thing}"),
+        1 => format!("there was only 1 {thing}"),
+        _ => format!("there were only {number} {thing}s"),
+    }
+}
+
 fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let drops = simulation.network.target().statistics().drops;
     if (1..30).contains(&drops) {
         let text = format!(
-            "the loss rate is inexact, because there were only {}. Measure longer",
-            counted(drops, "drop")
+            "the loss rate is inexact, because {}. Measure longer",
+            few(drops, "drop")
         );
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.timeline.recorder.congestion.count();
     if scenario.persistent_flows() > 0 && events < 5 {
         let text = format!(
-            "there were only {} in the measured time, so the means may depend on its length",
-            counted(events, "congestion event")
+            "{} in the measured time, so the means may depend on its length",
+            few(events, "congestion event")
         );
         let warning = Warning::new(WarningKind::FewCongestionEvents, text);
         warnings.push(warning.with("events", events as f64));

@@ -117,4 +117,7 @@ class BufferVariable:
             if core.with_buffer(key, MARK).sha256 == suggestion:
                 return replace(self, key=key)
         allowed = ", ".join(keys)
-        raise InputError(f"nothing waits in `{over}`: every class has a buffer of its own; allowed: {allowed}", "over")
+        message = (
+            f"no packet waits in `{over}`, because every class has its own buffer. Use --classes, or one of {allowed}"
+        )
+        raise InputError(message, "over")
