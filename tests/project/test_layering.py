@@ -160,6 +160,13 @@ def test_a_report_is_printed_without_what_is_heavy() -> None:
     assert not found & {"numpy", "scipy", "polars", "matplotlib", "dask"}
 
 
+def test_a_search_imports_neither_scipy_nor_platforms_nor_pictures() -> None:
+    search = "import forebay; forebay.recommend(forebay.Scenario.load('@dsl-access'), quick=True)"
+    found = loaded(search)
+    assert not {name.partition(".")[0] for name in found} & {"scipy", "polars", "matplotlib", "dask"}
+    assert "forebay.configuration.platforms.registry" not in found
+
+
 def test_the_command_line_starts_with_click_alone() -> None:
     found = loaded("import forebay.__main__")
     foreign = {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names)

@@ -29,6 +29,14 @@ samples = st.lists(st.floats(-1e3, 1e3).map(lambda x: round(x, 3)), min_size=2, 
 )
 
 
+def test_the_quadrature_is_exact_for_polynomials() -> None:
+    at, weights = statistics._nodes()
+    inside = at / (1 + at)
+    for degree in (0, 1, 2, 7, 100, 478, 479):
+        found = math.fsum(weights * (1 - inside) ** 2 * inside**degree)
+        assert found == pytest.approx(1 / (degree + 1), rel=1e-10)
+
+
 # Student's t -----------------------------------------------------------------------------------------------------
 
 

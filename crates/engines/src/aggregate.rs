@@ -8,7 +8,7 @@ use forebay_scenario::{
     Warning, WarningKind,
 };
 
-use crate::student_t::two_sided_quantile;
+use crate::quantiles::two_sided_quantile;
 
 /// Confidence of the intervals in reports.
 pub const CONFIDENCE: f64 = 0.95;

@@ -18,8 +18,8 @@ mod batch;
 mod live_memory;
 mod meter;
 mod pcapng;
+mod quantiles;
 mod registry;
-mod student_t;
 #[cfg(test)]
 mod testing;
 mod yardstick;
@@ -33,6 +33,6 @@ pub use aggregate::{CONFIDENCE, aggregate, weighted};
 pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
 pub use live_memory::CountingAllocator;
 pub use pcapng::{pcapng, write_pcapng};
+pub use quantiles::{beta_distribution, beta_quantile, two_sided_quantile};
 pub use registry::{engine, engines, rules};
-pub use student_t::two_sided_quantile;
 pub use yardstick::yardstick;

@@ -13,6 +13,7 @@ mod metrics;
 mod models;
 mod naming;
 mod observing;
+mod quantiles;
 mod report;
 mod rules;
 mod scenario;
@@ -42,6 +43,8 @@ mod _core {
     use crate::naming::{american, likeliest, unknown};
     #[pymodule_export]
     use crate::observing::observe_captures;
+    #[pymodule_export]
+    use crate::quantiles::{beta_distribution, beta_quantile, two_sided_quantile};
     #[pymodule_export]
     use crate::report::Report;
     #[pymodule_export]

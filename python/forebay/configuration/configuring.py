@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
-from forebay.configuration.platforms.registry import platform
 from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
@@ -91,8 +90,14 @@ class Translation:
 
 def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
     """Refuse platforms that lack the scenario's discipline, before anything is simulated."""
+    wanted = dict.fromkeys(names)
+    if not wanted:
+        return ()
+    # The platforms take longer to import than a small search.
+    from forebay.configuration.platforms.registry import platform
+
     port = Port.of(scenario)
-    found = tuple(platform(name) for name in dict.fromkeys(names))
+    found = tuple(platform(name) for name in wanted)
     for system in found:
         _check_expressible(system, port)
     return found
@@ -214,6 +219,8 @@ def unconfigured(system: Platform, why: str) -> Configuration:
 
 def translate(text: str, name: str, assumed: Assumed) -> Translation:
     """Read a configuration, a part of one, or a device's output; an `InputError` names the unknown word."""
+    from forebay.configuration.platforms.registry import platform
+
     system = platform(name)
     check_text(text)
     reading = system.read(text, assumed)

@@ -1,8 +1,9 @@
-//! Student's t distribution, for intervals over few replications.
+//! Student's t distribution and the beta distribution: intervals of means over few replications,
+//! and of shares of replications.
 //!
-//! Source: Abramowitz and Stegun 26.7.1 (the distribution as an incomplete beta function) and
+//! Source: Abramowitz and Stegun 26.7.1 (Student's distribution as an incomplete beta function) and
 //! 26.5.8 (its continued fraction, evaluated by Lentz's method). The pinned `libm` computes it, so
-//! intervals in reports are the same bytes on every machine.
+//! intervals are the same bytes on every machine.
 
 /// The bound that |T| stays below with probability `confidence`, if T has `degrees` degrees of
 /// freedom. It is the factor of a two-sided interval. It is infinite without a degree of freedom. A
@@ -17,30 +18,40 @@ pub fn two_sided_quantile(confidence: f64, degrees: u64) -> f64 {
     while two_sided_tail(high, degrees) > outside {
         high *= 2.0;
     }
-    let mut low = 0.0;
-    // Bisection to the last bit: 200 halvings suffice for any double bracket.
-    for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
-        if two_sided_tail(middle, degrees) > outside {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    bisect(0.0, high, |t| two_sided_tail(t, degrees) <= outside)
+}
+
+/// The x that a beta variable with shapes `a` and `b` stays below with a probability in (0, 1).
+pub fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
+    bisect(0.0, 1.0, |x| beta_distribution(x, a, b) >= probability)
 }
 
 /// P(|T| > t) = I_x(nu / 2, 1 / 2) with x = nu / (nu + t^2).
 fn two_sided_tail(t: f64, degrees: u64) -> f64 {
     let nu = degrees as f64;
-    incomplete_beta(nu / (nu + t * t), 0.5 * nu, 0.5)
+    beta_distribution(nu / (nu + t * t), 0.5 * nu, 0.5)
 }
 
-/// The regularized incomplete beta function I_x(a, b) for x in [0, 1].
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+/// The smallest value for which a monotone condition holds, to the last bit. It holds at `high`.
+fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    // A bracket of two doubles has no middle. Ends that are far below 1 need more halvings than 64.
+    for _ in 0..1100 {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+/// The distribution function of the beta distribution with shapes `a` and `b`: the regularized
+/// incomplete beta function I_x(a, b).
+pub fn beta_distribution(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -126,6 +137,38 @@ mod tests {
                 (found / expected - 1.0).abs() < 1e-11,
                 "{confidence}: {found} {expected}"
             );
+        }
+    }
+
+    #[test]
+    fn binomial_tails_are_beta_distributions() {
+        // P(X >= k) = I_p(k, n - k + 1), and the sum over all outcomes is exact for n = 6, p = 1/4.
+        for k in 1..=6_u32 {
+            let outcomes = (k..=6).map(|x| {
+                let choose = [1.0, 6.0, 15.0, 20.0, 15.0, 6.0, 1.0][x as usize];
+                choose * f64::from(3_u32.pow(6 - x)) / f64::from(4_u32.pow(6))
+            });
+            let expected: f64 = outcomes.sum();
+            let found = beta_distribution(0.25, f64::from(k), f64::from(7 - k));
+            assert!(
+                (found / expected - 1.0).abs() < 1e-13,
+                "{k}: {found} {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn beta_quantiles_invert_the_distribution() {
+        // With one shape of 1 the distribution is a power: I_x(a, 1) = x^a.
+        for (probability, a) in [(0.05, 1.0), (0.05, 20.0), (0.95, 3.0), (1e-9, 2.0)] {
+            let expected = libm::pow(probability, 1.0 / a);
+            assert!((beta_quantile(probability, a, 1.0) / expected - 1.0).abs() < 1e-12);
+            let other = 1.0 - beta_quantile(1.0 - probability, 1.0, a);
+            assert!((other / expected - 1.0).abs() < 1e-7, "{probability} {a}");
+        }
+        for (a, b) in [(0.5, 7.0), (3.0, 3.0), (190.0, 11.0)] {
+            let found = beta_distribution(beta_quantile(0.3, a, b), a, b);
+            assert!((found - 0.3).abs() < 1e-12, "{a} {b}: {found}");
         }
     }
 
