@@ -75,9 +75,8 @@ def _losses(day: Day, rate: float | None, shown: int) -> list[str]:
     sentences = [f"Drops in {counted(day.lossy, 'interval')}{_share(day)}"]
     for each in day.losses[:shown]:
         share = f", {percent(each.share)} of the packets" if each.share is not None else ""
-        sentences.append(
-            f"  {time_of(each.time_s)}: {each.drops:,.0f} drops{share} at a load of {_load(each.load_bps, rate)}"
-        )
+        drops = f"{counted(round(each.drops), 'drop')}{share}"
+        sentences.append(f"  {time_of(each.time_s)}: {drops} at a load of {_load(each.load_bps, rate)}")
     return sentences
 
 
