@@ -29,7 +29,7 @@ from checks.observed_places import PLACES, Seen, places_off, places_table, resta
 from checks.pages import print_or_write, selected
 from forebay.errors import ForebayError
 from forebay.observation.capture_flows import Observed
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.inputs.capture import observe_captures
 from forebay.observation.limits import Limit
 from forebay.observation.streams import Place
@@ -222,13 +222,13 @@ def _of_link(case: Case, of: str, observed: Observed) -> list[_Row]:
     place = Place.BEFORE if of == "sender" else Place.BEHIND
     rows: list[_Row] = [
         ("place", place.value, observed.place.value),
-        ("link rate", case.rate_bps, observed.rate.value if isinstance(observed.rate, Estimate) else None),
+        ("link rate", case.rate_bps, observed.rate.value if isinstance(observed.rate, IntervalEstimate) else None),
         ("limited flows", float(case.limits.count("link")), observed.limited.value),
     ]
     limit = observed.queue.limit
     if of == "both":
         size = None
-        if isinstance(limit, Estimate):
+        if isinstance(limit, IntervalEstimate):
             size = limit.value * (1.0 if limit.unit == "byte" else 1500.0)
         rows.append(("buffer", case.buffer_bytes, size))
     return rows
@@ -239,13 +239,13 @@ def _of_flows(case: Case, observed: Observed, names: Sequence[str]) -> list[_Row
     rows: list[_Row] = []
     for flow in observed.long_flows:
         base = flow.base_round_trip
-        known = isinstance(base, Estimate)
-        value = base.value if isinstance(base, Estimate) else None
+        known = isinstance(base, IntervalEstimate)
+        value = base.value if isinstance(base, IntervalEstimate) else None
         # An upper bound is right if it is one.
-        bounded = isinstance(base, Estimate) and base.is_most and base.value >= case.rtt_s
+        bounded = isinstance(base, IntervalEstimate) and base.is_most and base.value >= case.rtt_s
         rows.append(("base round trip", case.rtt_s, case.rtt_s if bounded else value))
         # An emulated path is never shorter than it should be.
-        covers = isinstance(base, Estimate) and base.low <= case.rtt_s + _LATE_S and base.high >= case.rtt_s
+        covers = isinstance(base, IntervalEstimate) and base.low <= case.rtt_s + _LATE_S and base.high >= case.rtt_s
         rows.append(("its interval covers", "yes", ("yes" if covers else "no") if known else None))
         # Flows of different limits differ in their rates: the link does not limit a flow below half of the largest
         # rate.

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from checks.lab_page import Page, opened
+from checks.lab_page import LaboratoryPage, opened
 from forebay.errors import ForebayError
 
 __all__ = ["WARMING", "Sample", "begin", "main", "round_of_use", "sample", "stretches", "table"]
@@ -65,7 +65,7 @@ class Sample:
     process_mb: float
 
 
-def begin(page: Page) -> None:
+def begin(page: LaboratoryPage) -> None:
     """Open the page."""
     page.open("memory", _text(0))
     page.choose("Speed", "fast")
@@ -73,7 +73,7 @@ def begin(page: Page) -> None:
     page.press("Play")
 
 
-def round_of_use(page: Page, number: int) -> None:
+def round_of_use(page: LaboratoryPage, number: int) -> None:
     """Play some scenarios, leave one experiment in the middle, and go through another to its end."""
     for turn in range(3):
         _play(page, 1 + 3 * number + turn)
@@ -88,7 +88,7 @@ def round_of_use(page: Page, number: int) -> None:
         page.press("Close")
 
 
-def sample(page: Page, minutes: float) -> Sample:
+def sample(page: LaboratoryPage, minutes: float) -> Sample:
     """Memory after garbage collection, with the same scenario each time: the least of a few looks."""
     if page.evaluate(TITLE) != _title(0):
         _play(page, 0)
@@ -107,7 +107,7 @@ def sample(page: Page, minutes: float) -> Sample:
     return Sample(**least)
 
 
-def _stand_at_the_beginning(page: Page) -> None:
+def _stand_at_the_beginning(page: LaboratoryPage) -> None:
     """Set the run to its beginning, because the list of losses and the closing lines come and go with a run."""
     # A run can be paused once it plays, and a fast one may be over by then.
     page.choose("Speed", "slow")
@@ -117,7 +117,7 @@ def _stand_at_the_beginning(page: Page) -> None:
     page.until(f"({BEGINNING})()")
 
 
-def _look(page: Page, minutes: float) -> Sample:
+def _look(page: LaboratoryPage, minutes: float) -> Sample:
     browser = page.browser
     browser.execute_cdp_cmd("Performance.enable", {})
     values = {each["name"]: each["value"] for each in browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
@@ -133,7 +133,7 @@ def _look(page: Page, minutes: float) -> Sample:
     )
 
 
-def stretches(page: Page, seconds: float, count: int, tell: Callable[[Sample], None]) -> list[Sample]:
+def stretches(page: LaboratoryPage, seconds: float, count: int, tell: Callable[[Sample], None]) -> list[Sample]:
     """Use the page for `seconds` seconds in `count` stretches, with a sample after each."""
     begin(page)
     for number in range(WARMING):
@@ -151,7 +151,7 @@ def stretches(page: Page, seconds: float, count: int, tell: Callable[[Sample], N
     return samples
 
 
-def _play(page: Page, number: int) -> None:
+def _play(page: LaboratoryPage, number: int) -> None:
     """Play another scenario in place of the one before."""
     page.type(_text(number))
     page.until(f"{TITLE} === '{_title(number)}'")
@@ -174,7 +174,7 @@ def _text(number: int) -> str:
     )
 
 
-def _process_mb(page: Page) -> float:
+def _process_mb(page: LaboratoryPage) -> float:
     """Memory of the largest of the browser's processes for pages, without memory that it shares with others, in MB."""
     sizes = [0.0]
     for process in _below(page.browser.service.process.pid):

@@ -16,13 +16,13 @@ from typing import Any
 from forebay.errors import UnsupportedError
 from forebay.laboratory.page import laboratory_page
 
-__all__ = ["Page", "opened"]
+__all__ = ["LaboratoryPage", "opened"]
 
 #: Longest time of a script in the page, in seconds.
 _PATIENCE_S = 100
 
 
-class Page:
+class LaboratoryPage:
     """The laboratory in a browser."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
@@ -90,7 +90,7 @@ class Page:
 
 
 @contextmanager
-def opened() -> Iterator[Page]:
+def opened() -> Iterator[LaboratoryPage]:
     """A browser without a window.
 
     Raises
@@ -118,6 +118,6 @@ def opened() -> Iterator[Page]:
         with tempfile.TemporaryDirectory() as folder:
             metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-            yield Page(browser, Path(folder))
+            yield LaboratoryPage(browser, Path(folder))
     finally:
         browser.quit()

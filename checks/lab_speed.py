@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, get_args
 
-from checks.lab_page import Page, opened
+from checks.lab_page import LaboratoryPage, opened
 from checks.pages import print_or_write, selected
 from forebay import _core
 from forebay.errors import ForebayError, UnsupportedError
@@ -142,7 +142,7 @@ class Speed:
         return median(native / played for native, played in zip(self.native_s, self.played_s, strict=True))
 
 
-def frames(page: Page, case: Case, load: Load, seconds: float) -> Frames:
+def frames(page: LaboratoryPage, case: Case, load: Load, seconds: float) -> Frames:
     """Count frames while a scenario is simulated at full speed."""
     page.open(case.name, changed(case))
     page.evaluate(AGAIN)
@@ -174,7 +174,7 @@ def frames(page: Page, case: Case, load: Load, seconds: float) -> Frames:
     )
 
 
-def beginning(page: Page) -> Beginning:
+def beginning(page: LaboratoryPage) -> Beginning:
     """Open the page with its own scenario, and press Play immediately."""
     page.open_hastily()
     page.until("probe.firstPacket !== null")
@@ -182,7 +182,7 @@ def beginning(page: Page) -> Beginning:
     return Beginning(float(paint), float(packet))
 
 
-def speed(page: Page, case: Case, rounds: int) -> Speed:
+def speed(page: LaboratoryPage, case: Case, rounds: int) -> Speed:
     """Run a scenario in the browser, in the page as it is played, and natively, in turns."""
     text = changed(case)
     page.open(case.name, text)
@@ -203,7 +203,7 @@ def speed(page: Page, case: Case, rounds: int) -> Speed:
     return Speed(case.name, packets, tuple(in_browser), tuple(played), tuple(native))
 
 
-def _run_s(page: Page, text: str) -> float:
+def _run_s(page: LaboratoryPage, text: str) -> float:
     """Elapsed seconds of a run in a worker of the page."""
     answer = page.browser.execute_async_script(WHOLE, text)
     if isinstance(answer, str):

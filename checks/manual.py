@@ -96,9 +96,9 @@ def figures_of(name: str, answer: Recommendation) -> Figures:
                 None if rule.buffer is None else round(rule.buffer.number),
                 rule.applies,
                 rule.share,
-                rule.judgment.simulated,
-                rule.judgment.miss,
-                rule.judgment.times,
+                rule.rule_verdict.simulated,
+                rule.rule_verdict.miss,
+                rule.rule_verdict.times,
             )
             for rule in answer.rules
         ),

@@ -28,7 +28,7 @@ from forebay.errors import ForebayError
 from forebay.measurement.traces import write_traces
 from forebay.observation.capture_flows import Observed
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.inputs.capture import observe_captures
 from forebay.observation.limits import Limit
 from forebay.results.report import BufferSize
@@ -70,7 +70,7 @@ class Judgment:
 
     quantity: str
     truth: float
-    found: Estimate | None
+    found: IntervalEstimate | None
 
     @property
     def holds(self) -> bool:
@@ -151,7 +151,7 @@ def _of_link(case: Case, buffer: BufferSize, packets: pl.DataFrame, observed: Ob
     found.append(Judgment("load", float(data["bytes"].sum()) * 8 / seconds, observed.load_bps))
     if case.buffer:
         limit = observed.queue.limit
-        truth = buffer.bytes if isinstance(limit, Estimate) and limit.unit == "byte" else buffer.packets
+        truth = buffer.bytes if isinstance(limit, IntervalEstimate) and limit.unit == "byte" else buffer.packets
         found.append(Judgment("buffer", truth, _known(limit)))
     return found
 
@@ -176,7 +176,9 @@ def _of_sizes(folder: Path, observed: Observed) -> list[Judgment]:
     truths, found = np.quantile(sizes, _QUANTILES), np.quantile(observed.transfers.bytes, _QUANTILES)
     count = len(observed.transfers.bytes)
     return [
-        Judgment("size quantile", float(truth), Estimate(float(value), float(value), float(value), "byte", "", count))
+        Judgment(
+            "size quantile", float(truth), IntervalEstimate(float(value), float(value), float(value), "byte", "", count)
+        )
         for truth, value in zip(truths, found, strict=True)
     ]
 
@@ -228,8 +230,8 @@ def _flows(case: Case, packets: pl.DataFrame) -> list[_Flow]:
     return found
 
 
-def _known(found: Estimate | Unknown) -> Estimate | None:
-    return found if isinstance(found, Estimate) else None
+def _known(found: IntervalEstimate | Unknown) -> IntervalEstimate | None:
+    return found if isinstance(found, IntervalEstimate) else None
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

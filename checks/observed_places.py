@@ -15,7 +15,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.measurement.traces import write_traces
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.inputs.capture import observe_captures
 from forebay.scenario import Scenario, run_jobs
 from forebay.text import formatting
@@ -90,7 +90,7 @@ class Seen:
     link: str
     place: str
     truth_bps: float
-    stated: Estimate | None
+    stated: IntervalEstimate | None
     at_least_bps: float | None
 
     @property
@@ -139,7 +139,7 @@ def seen_in(file: Path, name: str, place: str, truth_bps: float) -> Seen:
         The link's rate in bit/s.
     """
     rate = observe_captures([file]).rate
-    stated = rate if isinstance(rate, Estimate) else None
+    stated = rate if isinstance(rate, IntervalEstimate) else None
     bound = (rate.at_least or None) if isinstance(rate, Unknown) else None
     return Seen(name, place, truth_bps, stated, bound)
 

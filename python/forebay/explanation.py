@@ -11,6 +11,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
 from forebay.results.serialization import to_jsonable
 
 __all__ = [
@@ -80,7 +81,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     "metric": ("kind", "name", "aliases", "title", "unit", "better", "scope", "usage", "source"),
     "model": (
         *("kind", "name", "aliases", "title", "summary", "formula", "symbols", "assumptions", "source", "errata"),
-        *("variants", "quantities", "example", "example_value", "worked"),
+        *("variants", "quantities", "example", "example_value", "worked_example"),
     ),
     "engine": ("kind", "name", "title", "usage", "source"),
     "platform": ("kind", "name", "title", "usage", "quirks", "source"),
@@ -96,7 +97,7 @@ class Explanation:
     ----------
     kind, name, title, source : str
         For every kind.
-    summary, worked : str
+    summary, worked_example : str
         For models: one sentence, and an example with its result (`example`, `example_value`).
     formula : tuple of str
         For models, controllers and queue disciplines: a line each.
@@ -134,7 +135,7 @@ class Explanation:
     quantities: tuple[Quantity, ...] = ()
     example: Mapping[str, Any] | None = None
     example_value: float | None = None
-    worked: str = ""
+    worked_example: str = ""
     checked: tuple[str, ...] = ()
     parameters: tuple[Key, ...] = ()
     allowed: str = ""
@@ -146,9 +147,12 @@ class Explanation:
     scope: str = ""
     quirks: tuple[str, ...] = ()
 
+    worked = DeprecatedName("worked_example")
+
     def to_dict(self) -> dict[str, Any]:
         """The fields of this kind as plain dictionaries and lists."""
-        return {name: to_jsonable(getattr(self, name)) for name in FIELDS[self.kind]}
+        data = {name: to_jsonable(getattr(self, name)) for name in FIELDS[self.kind]}
+        return with_deprecated_keys(Explanation, data)
 
     @property
     def data(self) -> Mapping[str, Any]:
@@ -164,7 +168,7 @@ class Explanation:
 
     def text(self, width: int) -> str:
         """Return it as text of at most this width."""
-        page = _Page(min(width, WIDEST))
+        page = _TextLayout(min(width, WIDEST))
         page.paragraph(f"{self.name} ({self.kind})")
         page.paragraph(self.title)
         if self.aliases:
@@ -176,7 +180,7 @@ class Explanation:
         _say_formula(page, self)
         page.section("assumptions", self.assumptions)
         page.section("errata", self.errata)
-        page.section("example", [self.worked])
+        page.section("example", [self.worked_example])
         page.section("usage", [self.usage])
         page.section("notes", self.quirks)
         page.section("source", [self.source])
@@ -187,7 +191,7 @@ class Explanation:
         return "\n".join(page.lines)
 
 
-class _Page:
+class _TextLayout:
     """Lines of text that are wrapped.
 
     Parameters
@@ -221,7 +225,7 @@ class _Page:
             self.paragraph(text, 2, 2)
 
 
-def _say_key(page: _Page, explanation: Explanation) -> None:
+def _say_key(page: _TextLayout, explanation: Explanation) -> None:
     """Add the allowed values of a scenario key or the unit of a metric, and the keys or words in a key."""
     fields = (
         *(("allowed", explanation.allowed), ("default", explanation.default)),
@@ -242,7 +246,7 @@ def _say_key(page: _Page, explanation: Explanation) -> None:
         page.paragraph(key.meaning, 6)
 
 
-def _say_formula(page: _Page, explanation: Explanation) -> None:
+def _say_formula(page: _TextLayout, explanation: Explanation) -> None:
     """The equations or rules, and the meaning of their symbols."""
     symbols = [
         f"{each.symbol}: {each.meaning}{'' if each.unit in {'', '1'} else f' ({each.unit})'}"
@@ -251,7 +255,7 @@ def _say_formula(page: _Page, explanation: Explanation) -> None:
     page.section("formula", [*explanation.formula, *symbols])
 
 
-def _say_parameters(page: _Page, parameters: Sequence[Key]) -> None:
+def _say_parameters(page: _TextLayout, parameters: Sequence[Key]) -> None:
     page.gap()
     page.lines.append("parameters:" if parameters else "no parameters")
     for parameter in parameters:

@@ -31,7 +31,7 @@ def router(raw: bytes) -> None:
     text = raw[1:].decode("utf-8", errors="replace")
     with refused():
         found = translate(text, name, assumed)
-        for line in found.how:
+        for line in found.derivation:
             check_sentence(line)
         assert found.bytes is None or found.bytes >= 0
         table = link_table(found.port)

@@ -269,7 +269,7 @@ def test_the_rings_of_an_interface_are_one_discipline() -> None:
     found = read("linux", text, 10**9)
     assert isinstance(found.port.queue, Queue)
     assert found.port.queue.limit == Limit(10240, "packets")
-    assert "mq has this discipline for each of 4 rings of the device" in found.how
+    assert "mq has this discipline for each of 4 rings of the device" in found.derivation
     with pytest.raises(InputError, match="mq with different disciplines"):
         read("linux", text.replace("limit 10240p", "limit 10p", 1), 10**9)
 

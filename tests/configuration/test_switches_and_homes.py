@@ -118,7 +118,7 @@ def test_a_whole_config_db_is_read() -> None:
     assert isinstance(found.port.queue, Classes)
     assert [entry.priority for entry in found.port.queue.classes] == [True, False]
     assert {entry.queue.limit for entry in found.port.queue.classes} == {Limit(3_000_000, "bytes")}
-    assert "Ethernet0 of 2 ports" in found.how
+    assert "Ethernet0 of 2 ports" in found.derivation
 
 
 @pytest.mark.parametrize(

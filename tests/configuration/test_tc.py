@@ -106,7 +106,7 @@ def test_what_the_kernel_has_is_read_back(show: str, kind: str, rate: str, buffe
         requested = dataclasses.replace(
             requested, wire=FRAME, queue=of_ip(requested.queue, FRAME, requested.packet, [])
         )
-        assert "tc shows a size table with -d only; none is assumed" in read.how
+        assert "tc shows a size table with -d only; none is assumed" in read.derivation
     assert dataclasses.replace(read.port, layer="l3") == dataclasses.replace(requested, groups=())
 
 

@@ -87,7 +87,7 @@ MIKROTIK = "/queue type add name=c kind=cake cake-bandwidth=10M cake-diffserv=be
 def test_a_rate_of_frames_becomes_a_rate_of_packets(system: str, text: str) -> None:
     found = translate(text, system, Assumed(packet=PACKET))
     assert float(found.port.ip_rate) == pytest.approx(1e7 * PACKET / FRAME)
-    assert "the rate counts 14 bytes of framing per packet" in found.how
+    assert "the rate counts 14 bytes of framing per packet" in found.derivation
     table = tomllib.loads(link_table(found.port))["link"]
     assert table["rate_layer"] == "l3"
     assert table["rate"] == "9907.529kbps"
@@ -98,7 +98,9 @@ def test_a_limit_in_bytes_keeps_its_time() -> None:
     found = translate(TBF, "linux", Assumed())
     assert found.seconds == pytest.approx(0.4 + 4096 * 8 / 1e7, rel=1e-5)
     assert found.bytes == round((500_000 + 4096) * PACKET / FRAME)
-    assert any(each.startswith("limits in bytes count 14 bytes of framing per packet, too") for each in found.how)
+    assert any(
+        each.startswith("limits in bytes count 14 bytes of framing per packet, too") for each in found.derivation
+    )
 
 
 def test_thresholds_in_bytes_count_frames_too() -> None:
@@ -122,7 +124,7 @@ def test_a_size_table_that_takes_the_header_off_leaves_the_figures_alone() -> No
 def test_without_a_shaper_the_rate_is_that_of_the_link() -> None:
     found = translate("bfifo limit 200kb", "linux", Assumed(10**8))
     assert found.seconds == 204_800 * 8 / 1e8
-    assert "bytes include 14 bytes of framing per packet" in found.how
+    assert "bytes include 14 bytes of framing per packet" in found.derivation
 
 
 @pytest.mark.parametrize("overhead", [-1514, -2000])
@@ -159,7 +161,7 @@ def test_pfifo_fast_has_three_bands_of_the_interface_s_length(text: str) -> None
         "the buffer of each band, the txqueuelen of the interface, which the text does not have"
     )
     assert "1,000 packets by default" in statements
-    assert any("packets without a priority go to band1" in each for each in found.how)
+    assert any("packets without a priority go to band1" in each for each in found.derivation)
     queue = tomllib.loads(link_table(found.port, found.unknown))["link"]["queue"]
     assert [entry["name"] for entry in queue["classes"]] == ["band0", "band1", "band2"]
 
@@ -225,7 +227,7 @@ def test_a_memory_limit_below_the_limit_is_the_buffer(system: str, text: str) ->
     found = translate(text, system, Assumed())
     assert isinstance(found.port.queue, Queue)
     assert found.port.queue.limit == Limit((4 << 20) // 2304, "packets")
-    assert any("holds 1,820 packets of 1500 bytes, fewer than its limit" in each for each in found.how)
+    assert any("holds 1,820 packets of 1500 bytes, fewer than its limit" in each for each in found.derivation)
     assert found.unsimulated == ()
 
 
@@ -273,9 +275,9 @@ MEMORY = (
 @pytest.mark.parametrize(("options", "message"), MEMORY)
 def test_the_memory_limit_of_cake_is_printed_with_its_rule(options: str, message: str) -> None:
     found = translate(f"tc qdisc add dev eth0 root cake {options}", "linux", Assumed())
-    assert any(each.startswith(f"the text has no memlimit, so cake takes {message}") for each in found.how)
-    assert "cake limits memory: a packet of 1500 bytes takes 2,304 bytes of it" in found.how
-    assert not any("packets of any size" in each for each in found.how)
+    assert any(each.startswith(f"the text has no memlimit, so cake takes {message}") for each in found.derivation)
+    assert "cake limits memory: a packet of 1500 bytes takes 2,304 bytes of it" in found.derivation
+    assert not any("packets of any size" in each for each in found.derivation)
     assert isinstance(found.port.queue, Queue)
     held = int(message.split(" ", maxsplit=1)[0].replace(",", ""))
     assert found.port.queue.limit == Limit(held // 2304, "packets")
@@ -283,7 +285,7 @@ def test_the_memory_limit_of_cake_is_printed_with_its_rule(options: str, message
 
 def test_a_memlimit_of_cake_is_reported() -> None:
     found = translate("tc qdisc add dev eth0 root cake bandwidth 1gbit memlimit 8m", "linux", Assumed())
-    assert "its memlimit is 8,388,608 bytes" in found.how
+    assert "its memlimit is 8,388,608 bytes" in found.derivation
     assert found.bytes == 8_388_608 // 2304 * 1500
 
 
@@ -296,4 +298,4 @@ def test_a_memlimit_of_cake_is_reported() -> None:
 )
 def test_home_routers_say_the_memory_of_cake_too(system: str, text: str) -> None:
     found = translate(text, system, Assumed())
-    assert any(each.startswith("the text has no memlimit, so cake takes 4,194,304 bytes") for each in found.how)
+    assert any(each.startswith("the text has no memlimit, so cake takes 4,194,304 bytes") for each in found.derivation)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.lab_page import Page, opened
+from checks.lab_page import LaboratoryPage, opened
 from forebay.errors import UnsupportedError
 from tests.support.browsers import lacking
 from tests.support.laboratory_page import QUICK, built
@@ -20,7 +20,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def probed_page() -> Iterator[Page]:
+def probed_page() -> Iterator[LaboratoryPage]:
     """The page, with the probe in it."""
     try:
         with opened() as it:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from checks import lab_memory
-from checks.lab_page import Page
+from checks.lab_page import LaboratoryPage
 
 #: Enough rounds to separate growth from fluctuation.
 ROUNDS = 6
 
 
 @pytest.mark.long
-def test_what_is_over_leaves_nothing_behind(probed_page: Page) -> None:
+def test_what_is_over_leaves_nothing_behind(probed_page: LaboratoryPage) -> None:
     lab_memory.begin(probed_page)
     for number in range(lab_memory.WARMING):
         lab_memory.round_of_use(probed_page, number)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checks import lab_speed
-from checks.lab_page import Page
+from checks.lab_page import LaboratoryPage
 from checks.lab_speed import CASES, MARKS, Beginning, Frames, Speed
 from checks.pages import print_or_write
 from forebay.errors import InputError
@@ -18,7 +18,7 @@ from tests.support.paths import ROOT
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", CASES[:2], ids=lambda case: case.name)
-def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: Page, case: lab_speed.Case) -> None:
+def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: LaboratoryPage, case: lab_speed.Case) -> None:
     # So long that it is not over before this is; packets are counted from the warm-up on.
     probed_page.open(case.name, lab_speed.changed(replace(case, overrides=("run.warmup=0s", "run.measure=20000s"))))
     probed_page.choose("Speed", "fast")
@@ -49,7 +49,7 @@ def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: Page, c
     assert float(number) * scale == pytest.approx(arrivals, rel=6e-3)
 
 
-def test_the_first_packet_comes_after_the_first_paint(probed_page: Page) -> None:
+def test_the_first_packet_comes_after_the_first_paint(probed_page: LaboratoryPage) -> None:
     begun = lab_speed.beginning(probed_page)
     assert 0 < begun.first_paint_ms <= begun.first_packet_ms
 

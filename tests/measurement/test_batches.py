@@ -104,7 +104,7 @@ def test_the_warning_reaches_reports(small: Path) -> None:
     assert sum("phase effect" in warning for warning in warnings) == 1
     # A search says what a twin with hosts that vary gives.
     searched = json.loads(forebay("recommend", small, "--no-picture", "--json").out)
-    assert searched["twin"]["runs"] > 0
-    assert sum("twin" in warning or "varying hosts" in warning for warning in searched["warnings"]) == 1
+    assert searched["varied_hosts"]["runs"] > 0
+    assert sum("varied_hosts" in warning or "varying hosts" in warning for warning in searched["warnings"]) == 1
     fluid = json.loads(forebay("run", small, "--engine", "fluid", "--json").out)
     assert not any("phase effect" in warning for warning in fluid["warnings"])

@@ -24,7 +24,7 @@ def test_by_default_programs_stand_in_for_the_first_group_that_answers_and_cross
     placed = stand_in(Scenario.parse(HOME))
     assert (placed.group, placed.slots, placed.number) == ("home", "home", 0)
     assert (placed.path, placed.reverse) == (("up",), ("down",))
-    assert (placed.beside, placed.idle) == ((), ("calls", "watching"))
+    assert (placed.concurrent_groups, placed.idle) == ((), ("calls", "watching"))
     (slots,) = tables(placed)["flows"]
     assert (slots["name"], slots["count"], slots["path"], slots["reverse"]) == ("home", SLOTS, ["up"], ["down"])
     assert slots["ecn"] is True
@@ -56,10 +56,15 @@ def test_groups_that_run_beside_are_as_in_the_file() -> None:
     scenario = Scenario.parse(HOME)
     flows = {flows["name"]: flows for flows in scenario.resolved["flows"]}
     placed = stand_in(scenario, beside=(ALL,))
-    assert (placed.beside, placed.idle, placed.number) == (("calls", "watching"), (), 2)
+    assert (placed.concurrent_groups, placed.idle, placed.number) == (("calls", "watching"), (), 2)
     assert tables(placed)["flows"][:2] == [flows["calls"], flows["watching"]]
     both = stand_in(scenario, beside=("home",))
-    assert (both.beside, both.idle, both.slots, both.number) == (("home",), ("calls", "watching"), "programs", 1)
+    assert (both.concurrent_groups, both.idle, both.slots, both.number) == (
+        ("home",),
+        ("calls", "watching"),
+        "programs",
+        1,
+    )
     assert tables(both)["flows"][0] == flows["home"]
     assert tables(both)["flows"][1]["path"] == ["up"]
     named = stand_in(Scenario.parse(HOME.replace('"calls"', '"programs"')), beside=("home",))

@@ -494,7 +494,7 @@ def test_a_search_that_a_run_not_believed_ends_goes_on_from_those_before(
             recommend(Scenario.load(small), engine="fluid", resume=tmp_path)
     answer = recommend(Scenario.load(small), engine="fluid", resume=tmp_path, tell=messages.append)
     assert messages == [f"resuming with {sum(calls)} replications of an earlier command"]
-    assert answer.cost.resumed == sum(calls)
+    assert answer.cost.cached_runs == sum(calls)
 
 
 @pytest.mark.usefixtures("fluid_in_real_time")

@@ -220,8 +220,12 @@ def test_bbr_is_not_ruled_out_by_losses_at_its_beginning() -> None:
 def test_a_receiver_without_timestamps_knows_no_window(without: bool) -> None:
     """Its round trips lack the larger part, so that losses of one round trip count as several."""
     losses = np.arange(2.0, 50.0, 0.5)
-    seen = windows(60.0, longest_behind_s=np.full(3000, 5e-5), before_s=np.full(3000, np.nan if without else 0.04))
-    one = stream(60.0, windows=seen, losses_s=losses, filled=len(losses), handshake_before_s=0.04, behind_s=5e-5)
+    seen = windows(
+        60.0, max_downstream_rtt_s=np.full(3000, 5e-5), upstream_rtt_s=np.full(3000, np.nan if without else 0.04)
+    )
+    one = stream(
+        60.0, windows=seen, losses_s=losses, filled=len(losses), handshake_upstream_rtt_s=0.04, downstream_rtt_s=5e-5
+    )
     assert math.isnan(congestion_signals(one).response) is without
 
 
@@ -273,7 +277,7 @@ def test_of_a_flow_that_lost_nothing_no_family_is_known() -> None:
     assert (found.name, found.because) == (UNKNOWN, "it lost no packet")
     assert not len(reduced_shares(stream()))
     assert family(stream(windows=None, losses_s=np.array([3.0]))).name == UNKNOWN
-    assert family(stream(windows=None, behind_samples=0)).because == "only one direction of it was captured"
+    assert family(stream(windows=None, downstream_samples=0)).because == "only one direction of it was captured"
 
 
 def test_windows_longer_than_a_round_trip_tell_nothing() -> None:

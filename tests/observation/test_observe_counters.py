@@ -180,12 +180,12 @@ def test_every_form_says_what_is_true(name: str, tmp_path: Path) -> None:
     assert "queue_p50" not in found.estimates
     peaks = name in ("table", "gnmic updates")
     assert ("watermark_p95" in found.estimates) == peaks
-    assert ("the queue's peak" in {each.what for each in found.unknown}) != peaks
+    assert ("the queue's peak" in {each.quantity for each in found.unknown}) != peaks
     if peaks:
         assert found.estimates["watermark_p95"].value == pytest.approx(np.quantile(TRUE.peaks, 0.95), rel=0.02)
         assert found.estimates["watermark_max"].value == TRUE.peaks.max()
         assert found.estimates["watermark_max"].unit == ("byte" if name == "gnmic updates" else "")
-    assert any("less than 30 s" in each.what for each in found.unknown)
+    assert any("less than 30 s" in each.quantity for each in found.unknown)
 
 
 @pytest.mark.parametrize(

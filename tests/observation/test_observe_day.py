@@ -62,7 +62,7 @@ def test_the_scenario_is_of_the_busy_hour(polled: Path) -> None:
     assert [each.value for each in day.quantiles] == pytest.approx([400e6, 400e6, 800e6, 800e6])
     assert 'poisson = { rate = "800Mbps" }' in scenario_text(finding)
     busiest = "the described part is the busiest hour of the input: 2026-09-22 20:00 UTC to 2026-09-22 21:00 UTC"
-    assert busiest in finding.remarks
+    assert busiest in finding.notes
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.capture_link import Seen, Transfers
 from forebay.observation.capture_sides import Packets
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits
 from forebay.observation.link_rate import link_rate
 from forebay.observation.packet_timing import Bins, Gaps
@@ -57,7 +57,7 @@ def departures(
 def test_the_rate_of_a_link_shows_in_departures_however_idle_it_is(rate: float, load: float, small: float) -> None:
     times, sizes = departures(rate, load, 20_000, 3, small)
     found = link_rate(gaps_of(times, sizes), load_of(times, sizes))
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert found.value == pytest.approx(rate, rel=0.01)
     assert found.low <= rate <= found.high
     assert found.high / found.low < 1.03
@@ -67,7 +67,7 @@ def test_stamps_at_the_end_of_packets_are_as_good() -> None:
     times, sizes = departures(1e8, 0.8, 20_000, 4, 0.3)
     ends = times + sizes * 8 / 1e8
     found = link_rate(gaps_of(ends, sizes), load_of(ends, sizes))
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert found.value == pytest.approx(1e8, rel=0.01)
 
 
@@ -81,7 +81,7 @@ def test_a_slower_link_before_is_not_taken_for_the_link() -> None:
         free = begins[index] + 12e-6
     sizes = np.full(len(begins), 1500.0)
     found = link_rate(gaps_of(begins, sizes), load_of(begins, sizes))
-    if isinstance(found, Estimate):
+    if isinstance(found, IntervalEstimate):
         assert found.value == pytest.approx(1e9, rel=0.01)
 
 
@@ -89,7 +89,7 @@ def test_coarse_stamps_leave_the_ceiling_of_the_load() -> None:
     times, sizes = departures(5e7, 1.2, 60_000, 6)
     coarse = np.floor(times / 1e-3) * 1e-3
     found = link_rate(gaps_of(coarse, sizes), load_of(coarse, sizes))
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert "ceiling" in found.source
     assert found.value == pytest.approx(5e7, rel=0.02)
 
@@ -110,8 +110,8 @@ def test_a_rate_is_an_estimate_or_unknown_whatever_was_captured(packets: list[tu
     gaps = gaps_of(times, sizes) if len(times) > 1 else Gaps(*(np.empty(0) for _ in range(5)))
     load = load_of(times, sizes) if len(times) else Bins(1e-3, np.empty(0), np.empty(0))
     found = link_rate(gaps, load)
-    assert isinstance(found, Estimate | Unknown)
-    if isinstance(found, Estimate):
+    assert isinstance(found, IntervalEstimate | Unknown)
+    if isinstance(found, IntervalEstimate):
         assert 0 < found.low <= found.value <= found.high
 
 
@@ -134,7 +134,7 @@ def test_the_clock_is_in_the_interval_of_a_rate(rate: float, tick: float) -> Non
     stamps = np.floor(times / tick + 1e-9) * tick
     gaps = dataclasses.replace(gaps_of(stamps, sizes), tick_s=tick)
     found = link_rate(gaps, load_of(stamps, sizes))
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert found.contains(rate)
     assert found.high / found.low < 1.03
 
@@ -271,7 +271,7 @@ def test_the_limit_of_a_slower_steady_flow_whose_window_losses_cut_is_unknown(re
 def test_a_limit_that_losses_or_waits_leave_open_is_doubtful() -> None:
     losses = np.arange(2.0, 50.0, 5.0)
     lossless, lossy = stream(), stream(losses_s=losses, filled=10)
-    waiting = stream(windows=windows(60.0, behind_s=np.linspace(0.05, 0.1, 3000)))
+    waiting = stream(windows=windows(60.0, downstream_rtt_s=np.linspace(0.05, 0.1, 3000)))
 
     def told(one: Stream, limit: Limit, *, rate_known: bool = True) -> bool:
         return bool(doubtful_limits([one], [limit], Place.BEHIND, rate_known=rate_known))
@@ -306,18 +306,19 @@ def test_flows_are_counted_while_they_live() -> None:
 @pytest.mark.parametrize("own", [0.0012, 0.0])
 def test_a_base_round_trip_is_both_ways_less_the_link_s_own_time(own: float) -> None:
     """A link sends a packet of data for longer than one of a handshake; a shaper lets both pass as they are."""
-    shaken = stream(data_behind_s=0.05, handshake_behind_s=0.05 - own)
+    shaken = stream(data_downstream_rtt_s=0.05, handshake_downstream_rtt_s=0.05 - own)
     found = base_round_trip(shaken, 10e6)
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert found.value == pytest.approx(0.051 - own)
     without = base_round_trip(stream(), 10e6)
-    assert isinstance(without, Estimate)
+    assert isinstance(without, IntervalEstimate)
     assert without.contains(0.051 - own)
-    assert isinstance(base_round_trip(stream(before_samples=0, before_s=None), 1e9), Unknown)
+    assert isinstance(base_round_trip(stream(upstream_samples=0, upstream_rtt_s=None), 1e9), Unknown)
     alone = base_round_trip(
-        stream(before_samples=0, before_s=None, handshake_behind_s=0.05, handshake_before_s=0.01), 1e9
+        stream(upstream_samples=0, upstream_rtt_s=None, handshake_downstream_rtt_s=0.05, handshake_upstream_rtt_s=0.01),
+        1e9,
     )
-    assert isinstance(alone, Estimate)
+    assert isinstance(alone, IntervalEstimate)
     assert alone.value == pytest.approx(0.06)
 
 
@@ -325,14 +326,14 @@ def test_both_sides_of_a_queue_tell_a_round_trip_without_it() -> None:
     """Whatever waits between them: only the ways before and behind the queue count, and the link's own time."""
     front = Front(0.012, 50, np.full(40, 0.0121), 0.013, dropped=7, marked=0)
     for waits in (0.0, 0.5):
-        made = stream(before_s=0.012 + waits, behind_s=0.05, front=front)
+        made = stream(upstream_rtt_s=0.012 + waits, downstream_rtt_s=0.05, front=front)
         found = base_round_trip(made, 10e6, emptied=False)
-        assert isinstance(found, Estimate)
+        assert isinstance(found, IntervalEstimate)
         assert found.value == pytest.approx(0.062 - 0.0006)
         assert found.contains(0.062)
         assert found.contains(0.062 - 0.0012)
         assert made.lost(Place.BEHIND) == 7
-    few = dataclasses.replace(front, before_samples=2)
+    few = dataclasses.replace(front, upstream_samples=2)
     assert isinstance(base_round_trip(stream(front=few), 10e6, emptied=False), Unknown)
 
 
@@ -340,15 +341,15 @@ def test_both_sides_of_a_queue_tell_a_round_trip_without_it() -> None:
 def test_a_wrong_stamp_does_not_move_a_base_round_trip(wrong: int) -> None:
     times = 0.05 + np.random.default_rng(1).random(200) * 0.002
     times[:wrong] = 0.003
-    made = stream(4.0, behind_s=0.003, windows=windows(4.0, behind_s=times))
+    made = stream(4.0, downstream_rtt_s=0.003, windows=windows(4.0, downstream_rtt_s=times))
     found = base_round_trip(made, None)
-    assert isinstance(found, Estimate)
+    assert isinstance(found, IntervalEstimate)
     assert found.value == pytest.approx(0.051, rel=0.02)
 
 
 def test_a_clock_that_is_too_coarse_tells_no_round_trip() -> None:
     fine, coarse = (base_round_trip(stream(), None, tick_s=tick) for tick in (1e-6, 0.01))
-    assert isinstance(fine, Estimate)
+    assert isinstance(fine, IntervalEstimate)
     assert isinstance(coarse, Unknown)
     assert coarse.at_most is not None
     assert coarse.at_most > 0.051
@@ -360,8 +361,8 @@ def shaken(count: int, load: float, *, waits_s: float, base_s: float = 0.03) -> 
     streams = [
         stream(
             start_s=0.1 * index + 0.05,
-            handshake_behind_s=base_s / 3,
-            handshake_before_s=2 * base_s / 3 + waits_s * busy[index * 100 + 50 - 30],
+            handshake_downstream_rtt_s=base_s / 3,
+            handshake_upstream_rtt_s=2 * base_s / 3 + waits_s * busy[index * 100 + 50 - 30],
         )
         for index in range(count)
     ]
@@ -399,9 +400,9 @@ def test_intervals_of_a_least_round_trip_cover_the_truth(emptied: float) -> None
         draws = np.random.default_rng(seed)
         waits = np.where(draws.random(200) < emptied, draws.random(200) * 1e-4, draws.random(200) * 0.02)
         times = 0.05 + waits
-        made = stream(4.0, behind_s=float(times.min()), windows=windows(4.0, behind_s=times))
+        made = stream(4.0, downstream_rtt_s=float(times.min()), windows=windows(4.0, downstream_rtt_s=times))
         found = base_round_trip(made, None)
-        assert isinstance(found, Estimate)
+        assert isinstance(found, IntervalEstimate)
         covered.append(found.contains(0.051))
     assert np.mean(covered) >= 0.85
 
@@ -416,7 +417,7 @@ def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, exp
     ]
     bins = Bins(0.001, np.where(idle, 0.0, 1500.0), np.where(idle, 0.0, 1.0))
     waits = np.where(least.reshape(-1, 20).any(axis=1), 0.0, 0.02)
-    made = stream(60.0, windows=windows(60.0, behind_s=0.05 + waits), filled=20, losses_s=np.arange(20.0))
+    made = stream(60.0, windows=windows(60.0, downstream_rtt_s=0.05 + waits), filled=20, losses_s=np.arange(20.0))
     none = np.empty(0)
     seen = Seen(
         Place.BEHIND,
@@ -430,10 +431,10 @@ def test_a_base_round_trip_wants_an_empty_queue_where_it_is_least(load: str, exp
         gathered=False,
     )
     [flow] = interpret(seen, 12e6).long_flows
-    assert isinstance(flow.base_round_trip, Estimate) is expected
+    assert isinstance(flow.base_round_trip, IntervalEstimate) is expected
     # A capture before the queue does not show whether it is empty.
     [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE), 12e6).long_flows
     assert isinstance(flow.base_round_trip, Unknown)
-    shaken = dataclasses.replace(made, handshake_behind_s=0.05, handshake_before_s=0.001)
+    shaken = dataclasses.replace(made, handshake_downstream_rtt_s=0.05, handshake_upstream_rtt_s=0.001)
     [flow] = interpret(dataclasses.replace(seen, place=Place.BEFORE, streams=[shaken]), 12e6).long_flows
-    assert isinstance(flow.base_round_trip, Estimate)
+    assert isinstance(flow.base_round_trip, IntervalEstimate)

@@ -16,7 +16,7 @@ from forebay.observation.capture_notes import capture_notes
 from forebay.observation.capture_sides import Packets
 from forebay.observation.captures import read_captures, seen_of
 from forebay.observation.clock_offset import clock_offset_ns
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.finding import LinkFinding
 from forebay.observation.limits import Limit, limits, receiver_share
 from forebay.observation.link_rate import CEILING
@@ -80,7 +80,7 @@ def test_what_is_on_its_way_between_two_captures_does_not_wait(clock: int, tmp_p
     found = interpret(seen_of(captured))
     assert found.queue.tail_drop
     limit = found.queue.limit
-    assert isinstance(limit, Estimate)
+    assert isinstance(limit, IntervalEstimate)
     packets = limit.value if limit.unit == "packets" else limit.value / PACKET
     assert packets == pytest.approx(BUFFER, abs=1.01)
     [statements] = [each for each in capture_notes(captured) if "between the two captures" in each]
@@ -90,7 +90,7 @@ def test_what_is_on_its_way_between_two_captures_does_not_wait(clock: int, tmp_p
 def test_packets_that_were_stamped_late_make_no_managed_queue(tmp_path: Path) -> None:
     found = interpret(seen_of(read_captures(files(tmp_path, 0, late=0.002)))).queue
     assert found.tail_drop
-    assert isinstance(found.limit, Estimate)
+    assert isinstance(found.limit, IntervalEstimate)
     packets = found.limit.value if found.limit.unit == "packets" else found.limit.value / PACKET
     assert packets == pytest.approx(BUFFER, abs=1.01)
 
@@ -160,7 +160,7 @@ def flow(folder: Path, before: int) -> Observed:
 @pytest.mark.parametrize("before", [5_000, 10_000_000, 25_000_000, 49_000_000])
 def test_a_receiver_s_window_limits_wherever_it_is_captured(before: int, tmp_path: Path) -> None:
     found = flow(tmp_path, before)
-    assert found.limited.value == 0
+    assert found.limited_flows.value == 0
     [held] = found.long_flows
     assert held.limit is Limit.RECEIVER
     assert receiver_share(held.stream) > 0.6
@@ -171,7 +171,7 @@ def test_a_ceiling_that_nothing_waits_at_is_no_link_s(before: int, tmp_path: Pat
     found = flow(tmp_path, before)
     seen = seen_of(read_captures([tmp_path / f"{before}.pcap"]))
     ceiling = seen.packets.rate
-    assert isinstance(ceiling, Estimate)
+    assert isinstance(ceiling, IntervalEstimate)
     assert ceiling.source == CEILING
     assert isinstance(found.rate, Unknown)
     because = "the queue may have dropped a part" if found.place is Place.BEFORE else "without loss or queueing"
@@ -183,7 +183,9 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
     """Some windows have seen no data that an acknowledgment released: what is left of them is no short round trip."""
     before = 0.05 + np.where(np.arange(3000) % 10 < 7, rise, 0.0)
     before[::5] = np.nan
-    one = stream(30.0, windows=windows(30.0, 0.01, before_s=before, behind_s=np.full(3000, 5e-6)), bytes=15_000_000)
+    one = stream(
+        30.0, windows=windows(30.0, 0.01, upstream_rtt_s=before, downstream_rtt_s=np.full(3000, 5e-6)), bytes=15_000_000
+    )
     load = Bins(0.001, np.full(30_000, 500.0), np.full(30_000, 1 / 3))
     none = np.empty(0)
     seen = Seen(
@@ -198,7 +200,7 @@ def test_a_wait_is_a_rise_of_whole_round_trips(rise: float, known: bool) -> None
         gathered=False,
     )
     rate = interpret(seen).rate
-    assert isinstance(rate, Estimate) is known
+    assert isinstance(rate, IntervalEstimate) is known
 
 
 @pytest.mark.parametrize(("pairs", "known"), [(1, False), (60, True)])
@@ -213,7 +215,7 @@ def test_what_a_sender_s_own_link_carries_is_no_link_behind_it(pairs: int, known
         ]
     found = interpret(seen_of(read_captures([capture(tmp_path / "sender.pcap", packets)])))
     assert found.place is Place.BEFORE
-    assert isinstance(found.rate, Estimate) is known
+    assert isinstance(found.rate, IntervalEstimate) is known
     if isinstance(found.rate, Unknown):
         assert "a link before the queue" in found.rate.because
     else:
@@ -232,16 +234,16 @@ def test_what_is_before_this_place_is_in_the_window_too() -> None:
         "bytes": np.full(3000, payload * 1500 / 1448 * width / 0.1),
         "flight_bytes": np.full(3000, 55_000.0),
         "receive_window_bytes": np.full(3000, received),
-        "before_s": np.full(3000, np.nan),
+        "upstream_rtt_s": np.full(3000, np.nan),
     }
     made = windows(30.0, width, **columns)
-    of = {"payload_bytes": 1448, "bytes": 1500, "window_limited": 0.0, "behind_s": 0.05}
+    of = {"payload_bytes": 1448, "bytes": 1500, "window_limited": 0.0, "downstream_rtt_s": 0.05}
     # 55 kB here and 400 kB/s before it: 0.0875 s and more of it fill nine tenths of the window.
     for before, share in ((0.05, 0.0), (0.08, 0.0), (0.1, 1.0)):
-        one = stream(30.0, windows=made, before_s=before, **of)
+        one = stream(30.0, windows=made, upstream_rtt_s=before, **of)
         assert receiver_share(one) == pytest.approx(share, abs=0.02), before
-    assert limits([stream(30.0, windows=made, before_s=0.1, **of)], Place.BEHIND, 1.0) == [Limit.RECEIVER]
-    unknown = stream(30.0, windows=made, before_s=0.1, **{**of, "window_limited": float("nan")})
+    assert limits([stream(30.0, windows=made, upstream_rtt_s=0.1, **of)], Place.BEHIND, 1.0) == [Limit.RECEIVER]
+    unknown = stream(30.0, windows=made, upstream_rtt_s=0.1, **{**of, "window_limited": float("nan")})
     assert receiver_share(unknown) == 0.0
 
 
@@ -266,16 +268,22 @@ def test_processors_that_stamp_at_once_are_no_clock_that_steps(tmp_path: Path) -
 @pytest.mark.parametrize(("of_data", "found"), [(0.0412, 0.0400), (0.0450, 0.0403)])
 def test_a_handshake_is_not_as_long_as_a_packet(of_data: float, found: float) -> None:
     """Sending 1,500 bytes takes 1.2 ms of the times of data, and next to nothing of the handshake's."""
-    one = stream(behind_s=1e-5, before_s=0.04029, of_data_s=of_data, handshake_behind_s=0.04, handshake_before_s=3e-4)
+    one = stream(
+        downstream_rtt_s=1e-5,
+        upstream_rtt_s=0.04029,
+        of_data_s=of_data,
+        handshake_downstream_rtt_s=0.04,
+        handshake_upstream_rtt_s=3e-4,
+    )
     base, most = base_round_trip(one, 10e6), at_most(one)
-    assert isinstance(base, Estimate)
+    assert isinstance(base, IntervalEstimate)
     assert most is not None
     assert base.value == pytest.approx(found)
     assert most == pytest.approx(min(of_data, 0.0403))
 
 
 def test_what_is_between_two_captures_of_a_full_queue_may_be_the_queue() -> None:
-    rate = Estimate(12e6, 11.9e6, 12.1e6, "bit/s", "", 100)
+    rate = IntervalEstimate(12e6, 11.9e6, 12.1e6, "bit/s", "", 100)
 
     def between(least_ns: int, share: float, *, hosts: bool = False, known: bool = True) -> int:
         load = Bins(0.001, np.full(1000, share * 1500.0), np.full(1000, share))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.observation.arrivals import arrivals
-from forebay.observation.estimate import FEWEST_SAMPLES, Estimate, Unknown, product, ratio, scaled
+from forebay.observation.estimate import FEWEST_SAMPLES, IntervalEstimate, Unknown, product, ratio, scaled
 from forebay.observation.finding import Finding, finding_json
 from forebay.observation.intervals import batch_ratio, quantile, share_without_events
 from forebay.observation.load import load_of
@@ -59,7 +59,7 @@ def check(finding: Finding) -> int:
 
 def resampled(value: Any, samples: int) -> Any:
     """The same value with `samples` samples behind every estimate."""
-    if isinstance(value, Estimate):
+    if isinstance(value, IntervalEstimate):
         return dataclasses.replace(value, samples=samples, independent=float(samples))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         values = {each.name: resampled(getattr(value, each.name), samples) for each in dataclasses.fields(value)}
@@ -92,7 +92,8 @@ def test_every_way_to_make_an_estimate_keeps_the_law(
 ) -> None:
     random = np.random.default_rng(seed)
     one, other = (
-        Estimate(value, value * (1 - half), value * (1 + half), "bit/s", "a test", count) for count in (first, second)
+        IntervalEstimate(value, value * (1 - half), value * (1 + half), "bit/s", "a test", count)
+        for count in (first, second)
     )
     series = random.random(first) + 0.5
     lost = 1e4 * series
@@ -128,7 +129,7 @@ def test_windows_of_a_few_ticks_are_left_out() -> None:
     assert [each.scale_s for each in load_of(bins, 0.001, rate=Unknown("r", "b", "c"), source="").scales][:1] == [0.001]
     coarse = load_of(bins, 0.001, rate=Unknown("r", "b", "c"), source="", tick_s=0.001)
     assert 0.001 not in [each.scale_s for each in coarse.scales]
-    assert any("a resolution of 1.00 ms" in each for each in coarse.left_out)
+    assert any("a resolution of 1.00 ms" in each for each in coarse.omitted_scales)
 
 
 @pytest.mark.parametrize("packets", [6, 40, 3000])

@@ -25,7 +25,7 @@ from forebay.observation.distributions import (
     Weibull,
 )
 from forebay.observation.empirical import MOST_POINTS, TOLERANCE, reduce_sample
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.numbers import digits_of, rate_text, size_text, time_text
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
@@ -137,7 +137,7 @@ def test_amounts_are_written_as_a_person_would(written: str, text: str) -> None:
     st.floats(1e-7, 0.3),
 )
 def test_what_is_written_lies_in_the_interval(value: float, below: float, above: float) -> None:
-    estimate = Estimate(value, value * (1 - below), value * (1 + above), "bit/s", "", 100)
+    estimate = IntervalEstimate(value, value * (1 - below), value * (1 + above), "bit/s", "", 100)
     text = rate_text(value, digits_of(estimate))
     read = Scenario.parse(f'[link]\nrate = "{text}"\nbuffer = "1p"\n[[flows]]\nrtt = "1ms"\n').core.rate_bps
     # To a bit a second, which is what rates are whole numbers of; seven digits are the most.
@@ -148,7 +148,7 @@ def test_what_is_written_lies_in_the_interval(value: float, below: float, above:
 def test_rounding_moves_a_number_by_a_tenth_of_its_interval_at_most() -> None:
     random = np.random.default_rng(13)
     for value, share in zip(10 ** random.uniform(3, 12, 500), 10 ** random.uniform(-5, -1.5, 500), strict=True):
-        estimate = Estimate(value, value * (1 - share), value * (1 + 2 * share), "bit/s", "", 100)
+        estimate = IntervalEstimate(value, value * (1 - share), value * (1 + 2 * share), "bit/s", "", 100)
         moved = abs(_core.parse_quantity(rate_text(value, digits_of(estimate)), "rate") - value)
         assert moved <= 0.1 * share * value * (1 + 1e-9) + 0.5, (value, share)
 

@@ -11,13 +11,13 @@ from scipy.signal import lfilter
 
 from forebay.observation.arrivals import arrivals
 from forebay.observation.distributions import Cdf, Exponential, Weibull
-from forebay.observation.estimate import Estimate, Unknown, ratio
+from forebay.observation.estimate import IntervalEstimate, Unknown, ratio
 from forebay.observation.load import load_of
 from forebay.observation.regime import regime_of
 from tests.support.tiers import examples
 
 COVERED = (0.85, 0.97)
-RATE = Estimate(1e8, 1e8, 1e8, "bit/s", "given", 0)
+RATE = IntervalEstimate(1e8, 1e8, 1e8, "bit/s", "given", 0)
 NO_RATE = Unknown("the link's rate", "no busy period", "a capture of a busy hour")
 
 
@@ -159,7 +159,7 @@ def test_scales_are_sums_of_bins() -> None:
     load = load_of(bins, 0.001, rate=RATE, source="")
     assert [scale.scale_s for scale in load.scales] == pytest.approx([0.001, 0.1, 1.0, 300.0])
     assert [scale.windows for scale in load.scales] == [700_000, 7000, 700, 2]
-    assert load.left_out == ()
+    assert load.omitted_scales == ()
     for scale in load.scales:
         sums = bins[: scale.windows * round(scale.scale_s * 1000)].reshape(scale.windows, -1).sum(axis=1)
         bps = sums * 8 / scale.scale_s
@@ -170,7 +170,7 @@ def test_scales_are_sums_of_bins() -> None:
         assert min(each.low for each in scale.columns) == pytest.approx(float(bps.min()))
         assert max(each.high for each in scale.columns) == pytest.approx(float(bps.max()))
         assert len(scale.columns) <= 120
-    assert isinstance(load.utilization, Estimate)
+    assert isinstance(load.utilization, IntervalEstimate)
     assert load.utilization.value == pytest.approx(float(bins.mean()) * 8000 / 1e8)
 
 
@@ -186,8 +186,8 @@ def test_a_steady_load_is_the_same_at_every_scale(bin_s: float) -> None:
 def test_unidentifiable_quantities_are_listed() -> None:
     coarse = load_of(np.full(30, 1e6), 1.0, rate=RATE, source="")
     assert [scale.scale_s for scale in coarse.scales] == [1.0]
-    assert [why.partition(":")[0] for why in coarse.left_out] == ["1 ms, 100 ms", "5 min"]
-    assert isinstance(coarse.filled, Unknown)
+    assert [why.partition(":")[0] for why in coarse.omitted_scales] == ["1 ms, 100 ms", "5 min"]
+    assert isinstance(coarse.full_share, Unknown)
     assert isinstance(coarse.hurst, Unknown)
     nobody = load_of(np.zeros(5000), 0.001, rate=NO_RATE, source="")
     assert nobody.mean.value == 0
@@ -204,12 +204,12 @@ def test_unidentifiable_quantities_are_listed() -> None:
 def test_any_load_is_described(bins: list[float], bin_s: float) -> None:
     load = load_of(bins, bin_s, rate=RATE, source="")
     assert load.mean.value == pytest.approx(float(np.mean(bins)) * 8 / bin_s)
-    text = sum(len(why.partition(":")[0].split(", ")) for why in load.left_out)
+    text = sum(len(why.partition(":")[0].split(", ")) for why in load.omitted_scales)
     assert len(load.scales) + text == 4
 
 
 def test_the_rates_error_is_part_of_the_utilizations() -> None:
-    part, whole = Estimate(50, 47, 53, "", "", 90), Estimate(100, 96, 104, "", "", 90)
+    part, whole = IntervalEstimate(50, 47, 53, "", "", 90), IntervalEstimate(100, 96, 104, "", "", 90)
     found = ratio(part, whole, "")
     assert found.value == 0.5
     assert found.high - found.value == pytest.approx(0.5 * np.hypot(0.06, 0.04))
@@ -244,7 +244,7 @@ def test_memory_is_found_as_long_as_it_is(hurst: float) -> None:
     for _ in range(200):
         bins = np.maximum(1e4 + 1e3 * fractional_noise(random, 8192, hurst), 0)
         found = load_of(bins, 0.01, rate=RATE, source="").hurst
-        if isinstance(found, Estimate):
+        if isinstance(found, IntervalEstimate):
             assert abs(found.value - hurst) < 0.25
             hits.append(found.contains(hurst))
     assert len(hits) > 180
@@ -260,8 +260,8 @@ def bins_of(filled: float) -> NDArray[np.float64]:
     return np.repeat(np.where(np.arange(300) < 300 * filled, full, 0.4 * full), 100)
 
 
-def count(value: float, low: float, high: float) -> Estimate:
-    return Estimate(value, low, high, "", "", 30)
+def count(value: float, low: float, high: float) -> IntervalEstimate:
+    return IntervalEstimate(value, low, high, "", "", 30)
 
 
 UNKNOWN = Unknown("flows", "no flow was seen both ways", "both directions")
@@ -280,7 +280,7 @@ UNKNOWN = Unknown("flows", "no flow was seen both ways", "both directions")
     ],
 )
 def test_regimes_are_named_as_the_closed_forms_name_them(
-    filled: float, limited: Estimate | Unknown, unyielding: Estimate | Unknown, name: str
+    filled: float, limited: IntervalEstimate | Unknown, unyielding: IntervalEstimate | Unknown, name: str
 ) -> None:
     load = load_of(bins_of(filled), 0.001, rate=RATE, source="")
     found = regime_of(load, limited=limited, unyielding=unyielding)

@@ -136,7 +136,7 @@ def test_time_without_packets_costs_nothing_and_is_reported(tmp_path: Path) -> N
     path = pcap(tmp_path / "years.pcap", ((year * (number // 10) + 0.1 * number, 300) for number in range(200)))
     program = (
         "import sys; from pathlib import Path; from forebay.observation.observing import observe; "
-        "print(*observe([Path(sys.argv[1])]).remarks); "
+        "print(*observe([Path(sys.argv[1])]).notes); "
         "print(*(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from forebay import InputError
 from forebay.observation import line_reader
 from forebay.observation import records as reader
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.flow_records import record_table, store
 from forebay.observation.flow_records.spreading import SpreadSum
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
@@ -247,7 +247,7 @@ def test_sampled_traffic_is_scaled_and_small_flows_are_omitted(interval: int, tm
     assert found.sampling == interval
     assert found.estimates["load"].value == pytest.approx(true_load(flows, 120.0, SECONDS - 120.0), rel=0.03)
     assert not any(name.startswith(("size_", "arrival")) for name in found.estimates)
-    assert any(f"below {interval} packets" in each.what for each in found.unknown)
+    assert any(f"below {interval} packets" in each.quantity for each in found.unknown)
     large = np.array([flow.size for flow in flows if flow.times.size >= 30 * interval])
     assert large.size > 100
     for share in (25, 50, 75):
@@ -316,15 +316,15 @@ def test_a_full_link_limits_its_long_flows(flows: list[made.Flow], tmp_path: Pat
     path = written(tmp_path, made.nfdump_old(made.exported(flows, 60.0, 15.0)))
     question = "which flows this link limits"
     idle = read_records([path], rate_bps=1e9)
-    assert question in {each.what for each in idle.unknown}
+    assert question in {each.quantity for each in idle.unknown}
     assert "limited_flows" not in idle.estimates
     assert idle.estimates["utilization"].value == pytest.approx(idle.estimates["load"].value / 1e9)
     full = read_records([path], rate_bps=37.2e6)
-    assert question not in {each.what for each in full.unknown}
+    assert question not in {each.quantity for each in full.unknown}
     limited = full.estimates["limited_flows"]
     assert limited.value > 0
     assert not limited.is_bounded
-    assert question in {each.what for each in read_records([path]).unknown}
+    assert question in {each.quantity for each in read_records([path]).unknown}
 
 
 def test_records_without_addresses_are_no_flows(tmp_path: Path) -> None:
@@ -550,7 +550,7 @@ def test_smeared_amounts_are_the_integral(intervals: list[tuple[float, float, fl
         assert got == pytest.approx(float((share * amount).sum()), abs=tolerance)
 
 
-def coverage(found: list[Estimate], truth: float) -> float:
+def coverage(found: list[IntervalEstimate], truth: float) -> float:
     return float(np.mean([each.contains(truth) for each in found]))
 
 

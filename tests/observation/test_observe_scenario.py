@@ -25,7 +25,7 @@ from forebay.observation.distributions import (
     Pareto,
     Weibull,
 )
-from forebay.observation.estimate import Estimate, Unknown, rounded_down, rounded_up
+from forebay.observation.estimate import IntervalEstimate, Unknown, rounded_down, rounded_up
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -110,7 +110,7 @@ def test_unknown_quantities_are_omitted_and_listed(finding: Finding) -> None:
     assert (short["cca"], paced["cca"]) == ("cubic", "cubic")
     assert "# assumed: the default of Linux, Windows and macOS" in text
     assert "# assumed: the most likely one" in text
-    assert {unknown.what for unknown in finding.unidentified} == {
+    assert {unknown.quantity for unknown in finding.unidentified} == {
         "the buffer's size",
         "what happens beyond the capture",
         "their congestion control",
@@ -137,7 +137,7 @@ def test_unknown_quantities_are_omitted_and_listed(finding: Finding) -> None:
     ]
     measured = dataclasses.replace(
         finding,
-        link=dataclasses.replace(finding.link, buffer=Estimate(125e3, 119e3, 133e3, "byte", "waits", 900)),
+        link=dataclasses.replace(finding.link, buffer=IntervalEstimate(125e3, 119e3, 133e3, "byte", "waits", 900)),
     )
     assert all(each.startswith(of) for each in assumptions(measured))
     assert 'buffer = "125kB"' in re.sub(" +", " ", scenario_text(measured))
@@ -149,7 +149,7 @@ def test_a_goal_is_a_use_of_the_link_only_if_flows_can_use_all_of_it(
     finding: Finding, workload: Persistent | AppLimited | str
 ) -> None:
     [long, *_] = finding.groups
-    window = Estimate(64_000, 64_000, 64_000, "byte", "windows in ACKs", 30) if workload == "receiver" else None
+    window = IntervalEstimate(64_000, 64_000, 64_000, "byte", "windows in ACKs", 30) if workload == "receiver" else None
     sent = workload if isinstance(workload, Persistent | AppLimited) else Persistent()
     long = dataclasses.replace(long, workload=sent, receive_window=window)
     text = scenario_text(dataclasses.replace(finding, groups=(long,)))
@@ -168,7 +168,7 @@ def test_a_controller_that_evidence_does_not_single_out_is_assumed(
 
 
 def test_a_round_trip_that_may_have_waited_is_at_most_its_value(finding: Finding) -> None:
-    trip = Estimate(0.0456, 0.0456, 0.0456, "s", "its handshake, which may have waited", 1, is_most=True)
+    trip = IntervalEstimate(0.0456, 0.0456, 0.0456, "s", "its handshake, which may have waited", 1, is_most=True)
     [long, *_] = finding.groups
     long = dataclasses.replace(long, round_trips=RoundTrips(each=(trip,)))
     found = dataclasses.replace(finding, groups=(long,))
@@ -237,10 +237,10 @@ def test_the_scenario_runs(finding: Finding) -> None:
 words = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
-def estimates(low: float, high: float, unit: str) -> st.SearchStrategy[Estimate]:
-    def of(value: float, below: float, above: float, source: str, exact: bool) -> Estimate:
+def estimates(low: float, high: float, unit: str) -> st.SearchStrategy[IntervalEstimate]:
+    def of(value: float, below: float, above: float, source: str, exact: bool) -> IntervalEstimate:
         ends = (value, value) if exact else (value * (1 - below), math.inf if above > 0.9 else value * (1 + above))
-        return Estimate(value, *ends, unit, source, 3)
+        return IntervalEstimate(value, *ends, unit, source, 3)
 
     return st.builds(of, st.floats(low, high), st.floats(0, 1), st.floats(0, 1), words, st.booleans())
 
@@ -276,7 +276,7 @@ trips = st.one_of(
     ),
     laws(1e-3, 400).map(
         lambda law: RoundTrips(
-            each=(Estimate(0.1, 0.1, 0.1, "s", "", 1),), distribution=law if isinstance(law, Cdf) else None
+            each=(IntervalEstimate(0.1, 0.1, 0.1, "s", "", 1),), distribution=law if isinstance(law, Cdf) else None
         )
     ),
 )
@@ -314,12 +314,12 @@ findings = st.builds(
     Finding,
     input=st.builds(Input, words, st.none() | st.floats(0, 1e6), st.none() | st.integers(0, 10**12), st.none()),
     link=links,
-    limited=st.one_of(estimates(0, 1e4, ""), unknowns),
+    limited_flows=st.one_of(estimates(0, 1e4, ""), unknowns),
     regime=st.builds(Regime, st.sampled_from(["transparent", "elastic", "overload", "unknown"]), words, st.just(())),
     groups=st.lists(groups, min_size=1, max_size=4).map(tuple),
     load=st.just(load_of(busy_bins(3), 0.001, rate=RATE, source="bytes")),
     unknown=st.lists(unknowns, max_size=3).map(tuple),
-    remarks=st.lists(words, max_size=3).map(tuple),
+    notes=st.lists(words, max_size=3).map(tuple),
 )
 
 
@@ -329,7 +329,7 @@ def test_any_finding_becomes_a_scenario_that_parses(finding: Finding) -> None:
     text = scenario_text(finding)
     scenario = read(text)
     rate = finding.link.rate
-    if isinstance(rate, Estimate) and 1e3 <= rate.value <= 1e14:
+    if isinstance(rate, IntervalEstimate) and 1e3 <= rate.value <= 1e14:
         assert scenario.core.rate_bps == pytest.approx(rate.value, rel=0.05, abs=1)
         assert rate.low * (1 - 1e-6) - 1 <= scenario.core.rate_bps <= rate.high * (1 + 1e-6) + 1
     assert not [line for line in text.splitlines() if any(ord(letter) < 32 for letter in line)]
@@ -358,9 +358,9 @@ def test_json_has_laws_in_the_scenarios_form_and_all_that_a_group_is(finding: Fi
     assert data["link"]["buffer"]["unknown"] == "the buffer's size"
     short = data["groups"][1]["workload"]
     assert short["kind"] == "open_loop"
-    assert set(short["gap"]) == {"exponential"}
+    assert set(short["interarrival"]) == {"exponential"}
     assert data["regime"]["name"] == finding.regime.name
-    whats = [each["what"] for each in data["distributions"]]
+    whats = [each["quantity"] for each in data["distributions"]]
     assert whats == ["size of short transfers", "round trip without queueing"]
     shares = [share for _, share in data["distributions"][0]["data"]["points"]]
     assert shares == sorted(shares)

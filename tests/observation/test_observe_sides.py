@@ -11,7 +11,7 @@ import pytest
 from forebay.observation.capture_link import Seen, Transfers
 from forebay.observation.capture_sides import UNORDERED, Packets
 from forebay.observation.captures import read_captures, seen_of
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.finding import Persistent
 from forebay.observation.limits import Limit
 from forebay.observation.packet_timing import Bins, Gaps
@@ -65,7 +65,7 @@ def test_captures_of_a_queue_that_lost_nothing_have_the_order_of_their_packets(
 ) -> None:
     files = list(places(tmp_path, clock, answered=answered))
     found = interpret(seen_of(read_captures(files[::-1] if swapped else files)))
-    assert isinstance(found.rate, Estimate)
+    assert isinstance(found.rate, IntervalEstimate)
     assert found.rate.value == pytest.approx(12e6, rel=0.02)
 
 
@@ -93,7 +93,7 @@ def test_an_answer_takes_longer_at_the_earlier_place_though_more_packets_are_mis
         at, number = at + length, number + 1
     before.write_bytes(data[:24] + b"".join(retained))
     found = interpret(seen_of(read_captures([before, behind])))
-    assert isinstance(found.rate, Estimate)
+    assert isinstance(found.rate, IntervalEstimate)
     assert found.rate.value == pytest.approx(12e6, rel=0.02)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from forebay import InputError
 from forebay.observation import sockets
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.finding import AppLimited, Persistent
 from forebay.observation.inputs.sockets import sockets_finding
 from forebay.observation.socket_dumps import Socket
@@ -70,7 +70,7 @@ def test_groups_are_of_controllers() -> None:
     assert [each.minrtt_s for each in found.sockets] == pytest.approx([0.02025, 0.0401, 0.0805])
     assert [each.retransmission_rate for each in found.changes] == pytest.approx([500_000 / 50_000_000, 0, 0])
     assert found.changes[1].rate_bps == pytest.approx(9_000_001 * 8 / 6.5)
-    assert {"flows of other hosts", "rates over time"} <= {each.what for each in found.unknown}
+    assert {"flows of other hosts", "rates over time"} <= {each.quantity for each in found.unknown}
 
 
 def test_old_versions_say_less() -> None:
@@ -79,7 +79,7 @@ def test_old_versions_say_less() -> None:
     assert found.sockets[0].retransmitted == 2
     assert found.controllers == ("cubic",)
     assert found.sockets[0].minrtt_s is None
-    assert "base round trips" in {each.what for each in found.unknown}
+    assert "base round trips" in {each.quantity for each in found.unknown}
     assert found.ignored == {}
 
 
@@ -110,7 +110,7 @@ def test_what_happened_between_dumps(first: str, second: str) -> None:
     assert change.rate_bps == 8e6
     assert change.retransmission_rate == pytest.approx(2 / 12)
     assert found.limits == ("congestion",)
-    assert "rates between dumps" not in {each.what for each in found.unknown}
+    assert "rates between dumps" not in {each.quantity for each in found.unknown}
 
 
 def test_a_connection_is_watched_from_its_first_packet_on() -> None:
@@ -141,7 +141,7 @@ def test_dumps_without_dates_have_rates_while_busy() -> None:
         assert found.dumps == 2
         assert found.changes[0].seconds is None
         assert found.changes[0].rate_bps == 20e6
-        assert "rates between dumps" in {each.what for each in found.unknown}
+        assert "rates between dumps" in {each.quantity for each in found.unknown}
 
 
 def test_what_limits_a_connection() -> None:
@@ -250,9 +250,9 @@ def test_what_an_application_holds_back_is_not_always_sending() -> None:
     assert isinstance(workload, AppLimited)
     # One dump tells how fast the connections were while they were busy, which is more than the mean.
     assert (workload.rate.is_bounded, workload.rate.value) == (False, 8e6)
-    assert isinstance(count, Estimate)
+    assert isinstance(count, IntervalEstimate)
     assert count.value == 3
     workload, count = kinds["unknown"]
     assert isinstance(workload, Persistent)
-    assert isinstance(count, Estimate)
+    assert isinstance(count, IntervalEstimate)
     assert count.value == 5

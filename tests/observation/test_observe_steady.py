@@ -131,7 +131,7 @@ def sent(rates_bps: np.ndarray, width: float = 0.02) -> Any:
     bytes_ = rates_bps * width / 8
     # Round trips that vary, as beside a flow that fills a queue.
     trips = 0.04 + 0.02 * (np.arange(count) / 100 % 1)
-    made = windows(count * width, width, bytes=bytes_, packets=bytes_ / 1500, behind_s=trips)
+    made = windows(count * width, width, bytes=bytes_, packets=bytes_ / 1500, downstream_rtt_s=trips)
     total = int(bytes_.sum())
     return stream(
         count * width,

@@ -27,7 +27,7 @@ def test_every_example_computes() -> None:
         found = explain(model)
         assert quantities
         assert np.isfinite(found.data["example_value"])
-        assert found.data["worked"]
+        assert found.data["worked_example"]
 
 
 @pytest.mark.parametrize(

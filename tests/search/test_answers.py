@@ -53,7 +53,7 @@ def test_python_answers_what_the_command_line_prints(small: Path) -> None:
     data = json.loads(answer.to_json())
     assert without_cost(data) == without_cost(printed)
     assert list(data) == list(printed)
-    assert list(data)[-4:] == ["sensitivity", "configuration", "pareto", "twin"]
+    assert list(data)[-4:] == ["varied_hosts", "gaps", "islands", "twin"]
     run = json.loads(forebay("run", small, "--json").out)
     report = Scenario.load(small).run()
     assert without_cost(report.to_dict()) == without_cost(run)
@@ -68,7 +68,7 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
     assert list(data) == [
         *("verdict", "recommendation", "between", "runs", "confidence", "resolution", "binding_goal", "goals"),
         *("feasible_from", "feasible_up_to"),
-        *("gaps", "islands"),
+        *("infeasible_intervals", "feasible_intervals"),
         *(
             "uncertain",
             "fraction",
@@ -82,11 +82,12 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
             "engine",
             "version",
         ),
-        *("configuration", "configurations", "pareto", "twin"),
+        *("configuration", "configurations", "pareto", "varied_hosts"),
+        *("gaps", "islands", "twin"),
     ]
     assert list(data["goals"]["utilization"]) == [
-        *("held", "of", "sense", "threshold", "at_packets", "measured", "slack", "met", "confidence", "binding"),
-        *("at_smallest", "at_largest", "evidence"),
+        *("met_replications", "replications", "sense", "threshold", "at_packets", "measured", "margin", "met"),
+        *("confidence", "binding", "at_smallest", "at_largest", "evidence", "held", "of", "slack"),
     ]
     assert list(data["rules"][0]) == [
         *(
@@ -99,8 +100,9 @@ def test_the_keys_of_a_recommendation_keep_their_order(found: Recommendation) ->
             "notes",
             "measured",
             "share",
-            "judgment",
+            "rule_verdict",
             "between",
+            "judgment",
         )
     ]
     assert data["recommendation"] == to_jsonable(found.buffer)
@@ -180,12 +182,12 @@ def test_a_conflict_tells_how_each_goal_fares_at_the_nearest_miss() -> None:
     for miss, judged in zip(nearest, conflict.goals.values(), strict=True):
         assert miss.measured == judged.measured
         assert miss.met is judged.met
-        assert miss.off == max(0.0, -judged.slack)
-        assert (miss.off == 0) is (miss.goal.margin(miss.measured.mean) >= 0)
-    assert any(miss.off > 0 for miss in nearest)
+        assert miss.shortfall == max(0.0, -judged.margin)
+        assert (miss.shortfall == 0) is (miss.goal.margin(miss.measured.mean) >= 0)
+    assert any(miss.shortfall > 0 for miss in nearest)
     assert any(miss.met for miss in nearest)
     data = conflict.to_dict()["conflict"]["nearest"]
-    assert [list(each) for each in data] == [["goal", "measured", "off", "met"]] * 3
+    assert [list(each) for each in data] == [["goal", "measured", "shortfall", "met", "off"]] * 3
     assert data[0]["goal"] == {"name": nearest[0].goal.name, "sense": ">=", "threshold": 0.99}
 
 

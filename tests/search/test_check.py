@@ -397,7 +397,7 @@ def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
     ]  # fmt: skip
     assert (data["confidence"], data["engine"]) == (0.95, "packet")
     (found,) = data["buffers"]
-    assert list(found) == ["buffer", "setting", "verdict", "runs", "goals", "metrics", "groups", "twin"]
+    assert list(found) == ["buffer", "setting", "verdict", "runs", "goals", "metrics", "groups", "varied_hosts", "twin"]
     assert set(found["buffer"]) == {"packets", "bytes", "seconds", "bdp"}
     assert (found["setting"], found["runs"]) == (None, LEAST)
     assert list(found["goals"]) == ["utilization", "queue_delay_p99", "bulk.loss_rate"]
@@ -410,7 +410,7 @@ def test_the_json_has_the_shape_of_the_contract(small: Path) -> None:
     assert set(found["groups"]) == {"bulk", "background"}
     mean = found["goals"]["utilization"]["measured"]["mean"]
     assert found["metrics"]["utilization"]["mean"] == pytest.approx(mean, rel=1e-12)
-    assert data["cost"]["replications"] == LEAST + found["twin"]["runs"]
+    assert data["cost"]["replications"] == LEAST + found["varied_hosts"]["runs"]
 
 
 def test_equal_checks_are_equal_bytes_at_any_number_of_threads(small: Path) -> None:
@@ -493,7 +493,7 @@ def test_an_interrupted_check_goes_on_with_the_same_report(tmp_path: Path) -> No
     messages: list[str] = []
     repeated = check(Scenario.parse(SMALL), resume=tmp_path, tell=messages.append)
     assert messages == ["resuming with 12 replications of an earlier command"]
-    assert repeated.cost.resumed == 12
+    assert repeated.cost.cached_runs == 12
     assert without_costs(repeated.to_dict()) == without_costs(uninterrupted.to_dict())
     assert list(tmp_path.iterdir()) == [], "the report is there"
 
@@ -501,7 +501,7 @@ def test_an_interrupted_check_goes_on_with_the_same_report(tmp_path: Path) -> No
 def test_other_buffers_take_what_they_can(tmp_path: Path) -> None:
     stopped(tmp_path, after=12, buffers=["5p"])
     repeated = check(Scenario.parse(SMALL), ["20p", "5p"], resume=tmp_path)
-    assert repeated.cost.resumed == 12
+    assert repeated.cost.cached_runs == 12
 
 
 def over_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:

@@ -135,7 +135,7 @@ def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> N
             assert (each.met, each.of, each.nearest) == (2, 2, None)
             delays.append(at.metrics["queue_delay_p99_s"].mean)
         else:
-            assert each.apart
+            assert each.significantly_worse
     assert delays == sorted(delays), "the best first"
     assert answer.buffer == answer.alternatives[0].recommendation
     assert answer.choice == answer.alternatives[0].choice
@@ -156,7 +156,7 @@ def judged(answer: Recommendation, *goals: tuple[str, float, float, float]) -> R
 def order(*answers: Recommendation) -> list[tuple[str, bool]]:
     """The numbers of the answers from the best on, and whether each is told apart from the best."""
     _, found = compared([{"n": str(number)} for number in range(len(answers))], answers, 0.95)
-    return [(each.choice["n"], each.apart) for each in found]
+    return [(each.choice["n"], each.significantly_worse) for each in found]
 
 
 def test_more_margin_on_delay_is_better_than_a_smaller_buffer(answer: Recommendation) -> None:
@@ -310,6 +310,6 @@ def test_an_interrupted_comparison_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         recommend(scenario, over=CCA, resume=tmp_path, progress=stop)
     resumed = recommend(scenario, over=CCA, resume=tmp_path).to_dict()
-    assert resumed["cost"]["resumed"] >= 30, "those of the first searches, too"
+    assert resumed["cost"]["cached_runs"] >= 30, "those of the first searches, too"
     del uninterrupted["cost"], resumed["cost"]
     assert resumed == uninterrupted

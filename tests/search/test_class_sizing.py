@@ -150,7 +150,7 @@ def test_threads_and_stored_runs_do_not_change_the_answer(
     assert _but_cost(uninterrupted) == _but_cost(answer)
     if cut.verdict == "undecided":
         assert retained
-        assert uninterrupted.cost.resumed > 0
+        assert uninterrupted.cost.cached_runs > 0
     assert not list(tmp_path.glob("*.jsonl"))
 
 

@@ -65,9 +65,9 @@ def test_goals_are_judged_one_by_one(share: float | None) -> None:
         found = judged[goal.key]
         interval = statistics.mean_interval(values, 0.95)
         assert (found.measured.mean, found.measured.half_width) == pytest.approx((interval.mean, interval.half_width))
-        assert (found.held, found.of) == ((None, None) if share is None else (held, 4))
+        assert (found.met_replications, found.replications) == ((None, None) if share is None else (held, 4))
         assert found.at_packets == 9
-        assert found.slack == pytest.approx(goal.margin(interval.mean))
+        assert found.margin == pytest.approx(goal.margin(interval.mean))
         assert found.met == (goal is UTILIZATION if share is None else held >= 4 * share)
         assert found.binding == (goal is DELAY)
         worst = known.search.worst_margins_near(9, fresh)
@@ -81,7 +81,7 @@ def test_a_goal_that_is_just_met_is_met() -> None:
     fresh = [report(0.85, 0.15, loss=0.001 * number) for number in range(4)]
     judged = findings.judged_goals(finished({9: four(good)}, Outcome(buffer=9, confirmation=fresh)), None)
     assert all(goal.met for goal in judged.values())
-    assert all(goal.slack == pytest.approx(0.0, abs=1e-12) for goal in judged.values())
+    assert all(goal.margin == pytest.approx(0.0, abs=1e-12) for goal in judged.values())
 
 
 def test_where_nothing_carries_a_confidence_no_goal_has_one() -> None:
@@ -99,7 +99,8 @@ def test_where_nothing_carries_a_confidence_no_goal_has_one() -> None:
 def test_a_fraction_counts_the_draws_in_which_all_hold() -> None:
     fresh = [report(0.86, 0.14), report(0.84, 0.14), report(0.86, 0.16), report(0.87, 0.1)]
     held = findings.fraction(finished({9: fresh}, Outcome(buffer=9, confirmation=fresh)), 0.6, 0.9)
-    assert (held.wanted, held.held, held.of, held.confidence) == (0.6, 2, 4, 0.9)
+    assert (held.required, held.met_replications, held.replications) == (0.6, 2, 4)
+    assert held.confidence == 0.9
     assert held.at_least == statistics.share_at_least(2, 4, 0.9)
 
 
@@ -140,7 +141,7 @@ def test_a_conflict_has_two_sides_and_a_nearest_buffer(least: int | None, most: 
     assert found.compromise is not None
     assert found.compromise.packets == 3
     assert found.largest_tried.packets == 20
-    off = {miss.goal.key: (miss.off, miss.met) for miss in found.nearest}
+    off = {miss.goal.key: (miss.shortfall, miss.met) for miss in found.nearest}
     assert off[UTILIZATION.key] == (pytest.approx(0.85 - 0.70015), False)
     assert off[DELAY.key] == (0.0, True)
     nothing = findings.conflict(finished({3: four(bad)}, dataclasses.replace(outcome, compromise=None)), judged)
@@ -160,7 +161,7 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, tes
     seen = {1: four(bad), 9: four(good), 80: four(good), 18: [*four(good)[:3], report(0.84, 0.1)]}
     known = finished(seen, Outcome(buffer=9), test=test)
     none = findings.judged_rule(known, rule(None))
-    assert (none.buffer, none.measured, none.judgment.simulated) == (None, {}, False)
+    assert (none.buffer, none.measured, none.rule_verdict.simulated) == (None, {}, False)
     assert none.notes == ("a note",)
     for requested, packets in ((0.0, 1), (0.4, 1), (8.6, 9), (18.0, 18), (80.0, 80)):
         found = findings.judged_rule(known, rule(requested))
@@ -168,25 +169,25 @@ def test_a_rule_is_judged_at_its_own_buffer(monkeypatch: pytest.MonkeyPatch, tes
         assert found.buffer.packets == packets
         assert found.notes == ("a note",)
         assert found.measured["utilization"] == seen[packets][0].metrics["utilization"]
-        assert found.judgment.simulated
+        assert found.rule_verdict.simulated
         if packets == 1:
-            assert found.judgment.miss is not None
-            assert found.judgment.miss.goal == UTILIZATION.key
-            assert found.judgment.times is None
+            assert found.rule_verdict.miss is not None
+            assert found.rule_verdict.miss.goal == UTILIZATION.key
+            assert found.rule_verdict.times is None
         elif packets == 18 and isinstance(test, ShareTest):
-            assert found.judgment.miss is not None
-            assert found.judgment.miss.goal == "fraction", "three of four draws are fewer than nine in ten"
-            assert found.judgment.times is None
+            assert found.rule_verdict.miss is not None
+            assert found.rule_verdict.miss.goal == "fraction", "three of four draws are fewer than nine in ten"
+            assert found.rule_verdict.times is None
         else:
-            assert found.judgment.miss is None
-            assert found.judgment.times == pytest.approx(packets / 9)
+            assert found.rule_verdict.miss is None
+            assert found.rule_verdict.times == pytest.approx(packets / 9)
     beyond = findings.judged_rule(known, rule(81.0))
     assert beyond.buffer is not None
     assert beyond.buffer.packets == 81
     assert beyond.notes == ("a note", "not simulated: more than 80 packets")
-    assert (beyond.measured, beyond.judgment.simulated) == ({}, False)
+    assert (beyond.measured, beyond.rule_verdict.simulated) == ({}, False)
     without = finished(seen, Outcome(compromise=9), test=test)
-    assert findings.judged_rule(without, rule(9.0)).judgment.times is None
+    assert findings.judged_rule(without, rule(9.0)).rule_verdict.times is None
 
 
 # Warnings --------------------------------------------------------------------------------------------------------
@@ -396,10 +397,10 @@ def test_the_curve_is_a_row_for_each_point(answer: Recommendation) -> None:
 
 def test_the_cost_is_of_all_that_was_measured(answer: Recommendation) -> None:
     cost = answer.cost
-    assert answer.twin is not None
-    assert cost.replications == sum(point.replications for point in answer.points) + answer.twin.runs
+    assert answer.varied_hosts is not None
+    assert cost.replications == sum(point.replications for point in answer.points) + answer.varied_hosts.runs
     assert cost.buffers == len(answer.points)
-    assert cost.resumed == 0
+    assert cost.cached_runs == 0
     assert cost.cpu_s > 0
     assert 0.5 * ELAPSED[-1] < cost.wall_s < ELAPSED[-1]
     assert cost.events > cost.data_packets > 0
@@ -428,14 +429,14 @@ def test_costs_are_added_up_but_for_memory() -> None:
     known = finished({3: [costing(1, 50), costing(2, 80)], 9: [costing(4, 60)]}, Outcome())
     known.measure.resumed = 2
     cost = findings.cost([known.measure], 7.0)
-    assert (cost.replications, cost.resumed, cost.buffers) == (3, 2, 2)
+    assert (cost.replications, cost.cached_runs, cost.buffers) == (3, 2, 2)
     assert (cost.events, cost.data_packets, cost.cpu_s) == (7, 70, 1.5)
     assert (cost.wall_s, cost.peak_rss_bytes) == (7.0, 80), "memory is used again"
 
 
 def test_whether_the_curve_falls_again_is_known(answer: Recommendation) -> None:
     for gaps, islands in itertools.product(((), ("gap",)), ((), ("island",))):
-        known = dataclasses.replace(answer, gaps=gaps, islands=islands)  # type: ignore[arg-type]
+        known = dataclasses.replace(answer, infeasible_intervals=gaps, feasible_intervals=islands)  # type: ignore[arg-type]
         assert known.monotone == (not gaps and not islands)
 
 
@@ -505,7 +506,12 @@ def test_variations_are_searched_for_around_the_answer(
     known = finished({9: four(good)}, outcome)
     monkeypatch.setattr(variations, "Search", Looking)
     varied = variations.variations(known)
-    assert [(each.what, each.factor) for each in varied] == [("rtt", 0.8), ("rtt", 1.2), ("load", 0.8), ("load", 1.2)]
+    assert [(each.quantity, each.factor) for each in varied] == [
+        ("rtt", 0.8),
+        ("rtt", 1.2),
+        ("load", 0.8),
+        ("load", 1.2),
+    ]
     for number, ((plan, before), each) in enumerate(zip(plans, varied, strict=True)):
         assert plan.smallest == max(1, around // 4)
         assert plan.largest == min(80, 4 * around)

@@ -131,7 +131,7 @@ def test_a_conflict_of_identical_replications_has_no_confidence_either() -> None
 def test_a_share_of_identical_draws_has_no_bound() -> None:
     answer = recommend(scenario(), fraction=0.9)
     assert answer.fraction is not None
-    assert answer.fraction.held == answer.fraction.of
+    assert answer.fraction.met_replications == answer.fraction.replications
     assert answer.fraction.at_least is None
     assert answer.confidence is None
 

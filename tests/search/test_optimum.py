@@ -48,7 +48,13 @@ def test_the_interval_of_the_optimum_covers_it_at_the_stated_rate(name: str, noi
         found = sought(Link(mean, noise, seed))
         held += (found.low, found.high) == (1, 1000) if best is None else found.low <= best <= found.high
         lost.append(mean(found.candidates[0]) - (mean(best) if best else 1.0))
-        assert found.low <= min(found.near) <= found.candidates[0] <= max(found.near) <= found.high
+        assert (
+            found.low
+            <= min(found.indistinguishable)
+            <= found.candidates[0]
+            <= max(found.indistinguishable)
+            <= found.high
+        )
     assert held / searches >= 0.95 - 3 * math.sqrt(0.05 * 0.95 / searches)
     assert np.median(lost) < noise / math.sqrt(16), "as good but for the standard error of what a place has at most"
 
@@ -96,7 +102,7 @@ def test_what_misses_a_goal_is_not_sought_in() -> None:
     """Lowest at 80, but 1 - 30/B is 0.9 from 300 on only: the best that is allowed is there."""
     for seed in range(20):
         found = sought(Link(SYSTEMS["wide"][0], 0.02, seed), goals=[Goal("utilization", ">=", 0.9)])
-        assert min(found.near) >= 300
+        assert min(found.indistinguishable) >= 300
         assert found.low <= 300 <= found.high
         assert found.candidates[0] < 340
 

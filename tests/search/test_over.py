@@ -222,5 +222,5 @@ def test_a_search_over_another_buffer_is_another_search(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         recommend(Scenario.parse(CLASSES), over=VOICE, resume=tmp_path, progress=stop)
-    assert recommend(Scenario.parse(CLASSES), resume=tmp_path).cost.resumed == 0
-    assert recommend(Scenario.parse(CLASSES), over=VOICE, resume=tmp_path).cost.resumed > 2
+    assert recommend(Scenario.parse(CLASSES), resume=tmp_path).cost.cached_runs == 0
+    assert recommend(Scenario.parse(CLASSES), over=VOICE, resume=tmp_path).cost.cached_runs > 2

@@ -168,12 +168,12 @@ def test_what_a_rule_is_worth_is_read_off_the_curve() -> None:
         means = [answer.at(end).metrics["utilization"].mean for end in (low, high)]
         share = math.log(10 / low.value) / math.log(high.value / low.value)
         assert seventh.measured["utilization"].mean == pytest.approx(means[0] + share * (means[1] - means[0]))
-    assert seventh.judgment.simulated
+    assert seventh.rule_verdict.simulated
     # Beyond the range nothing is known.
     assert tenth.buffer.text == "65p"
     assert tenth.measured == {}
-    assert not tenth.judgment.simulated
+    assert not tenth.rule_verdict.simulated
     assert tenth.notes[1] == "not simulated: not in 2p..50p"
     at = answer.setting
-    if at is not None and seventh.judgment.times is not None:
-        assert seventh.judgment.times == pytest.approx(10 / at.value)
+    if at is not None and seventh.rule_verdict.times is not None:
+        assert seventh.rule_verdict.times == pytest.approx(10 / at.value)

@@ -49,7 +49,7 @@ def test_sensitivity_searches_each_variation(small: Path) -> None:
     change = ["--set", "flows.bulk.rtt=200ms", "--goal", "utilization>=0.9", "--goal", "queue_delay_p99<=1s"]
     answer = json.loads(forebay("recommend", small, *change, "--sensitivity", "--json", "--no-picture").out)
     found = answer["sensitivity"]
-    assert [(entry["what"], entry["factor"]) for entry in found] == [
+    assert [(entry["quantity"], entry["factor"]) for entry in found] == [
         ("rtt", 0.8),
         ("rtt", 1.2),
         ("load", 0.8),

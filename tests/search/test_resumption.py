@@ -90,8 +90,8 @@ def test_an_interrupted_search_goes_on_and_answers_the_same(
     assert without_cost(out) == without_cost(whole)
     assert out.partition('"cost"')[0] == whole.partition('"cost"')[0], "to the byte"
     cost, all_of_them = json.loads(out)["cost"], json.loads(whole)["cost"]
-    assert cost["resumed"] == done
-    assert all_of_them["resumed"] == 0
+    assert cost["cached_runs"] == done
+    assert all_of_them["cached_runs"] == 0
     assert cost["replications"] == all_of_them["replications"] > done
     assert kept(tmp_path) == 0, "the answer is there"
     assert list((tmp_path / "forebay" / "recommend").iterdir()) == []
@@ -101,7 +101,7 @@ def test_a_fresh_search_takes_and_leaves_nothing(longer: Path, whole: str, tmp_p
     done, _ = interrupted(longer, tmp_path, signal.SIGKILL, after=5)
     out, err = start(longer, tmp_path, "--fresh").communicate(timeout=120)
     assert err == ""
-    assert json.loads(out)["cost"]["resumed"] == 0
+    assert json.loads(out)["cost"]["cached_runs"] == 0
     assert without_cost(out) == without_cost(whole)
     assert kept(tmp_path) == done
 
@@ -164,7 +164,7 @@ def test_a_stored_report_is_read_back_unchanged(tmp_path: Path) -> None:
 def test_other_terms_of_the_same_search_use_what_they_can(tmp_path: Path) -> None:
     stopped(tmp_path, after=12)
     answer = search(tmp_path, resolution=0.1, also=["9p"])
-    assert 0 < answer.cost.resumed <= 12
+    assert 0 < answer.cost.cached_runs <= 12
     fresh = recommend(Scenario.parse(SMALL), resolution=0.1, also=["9p"])
     assert without_cost(answer.to_json()) == without_cost(fresh.to_json())
 
@@ -174,14 +174,14 @@ def test_another_scenario_is_another_search(change: str, tmp_path: Path) -> None
     stopped(tmp_path, after=3)
     messages: list[str] = []
     other = Scenario.parse(SMALL).changed(change)
-    assert recommend(other, resume=tmp_path, tell=messages.append).cost.resumed == 0
+    assert recommend(other, resume=tmp_path, tell=messages.append).cost.cached_runs == 0
     assert messages == []
     assert len(list(tmp_path.glob("*.jsonl"))) == 1, "the other one is left alone"
 
 
 def test_another_engine_is_another_search(tmp_path: Path) -> None:
     stopped(tmp_path, after=3)
-    assert search(tmp_path, engine="fluid").cost.resumed == 0
+    assert search(tmp_path, engine="fluid").cost.cached_runs == 0
 
 
 def test_sensitivity_goes_on_too(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_what_is_spoiled_is_simulated_again(part: str, tmp_path: Path) -> None:
     path.write_bytes(b"".join(spoiled))
     messages: list[str] = []
     answer = search(tmp_path, messages)
-    assert answer.cost.resumed == left
+    assert answer.cost.cached_runs == left
     assert [line for line in messages if "ignored" in line] == (
         [f"{word} of {path} that cannot be read"] if word else []
     )
@@ -225,7 +225,7 @@ def test_what_was_cut_off_is_not_glued_to_what_follows(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
     stopped(tmp_path, after=15)
     messages: list[str] = []
-    assert search(tmp_path, messages).cost.resumed == 15
+    assert search(tmp_path, messages).cost.cached_runs == 15
     assert messages == ["resuming with 15 replications of an earlier command"]
 
 
@@ -239,7 +239,7 @@ def test_a_report_of_another_scenario_is_not_taken(tmp_path: Path) -> None:
     messages: list[str] = []
     answer = search(tmp_path, messages)
     assert messages == ["resuming with 1 replication of an earlier command"]
-    assert answer.cost.resumed == 0
+    assert answer.cost.cached_runs == 0
     assert without_cost(answer.to_json()) == without_cost(recommend(scenario).to_json())
 
 
@@ -260,7 +260,7 @@ def test_a_search_that_still_runs_is_not_gone_on_from(tmp_path: Path) -> None:
     first.add((7, 5), report)
     messages: list[str] = []
     second = search(tmp_path, messages)
-    assert (messages, second.cost.resumed) == ([], 0)
+    assert (messages, second.cost.cached_runs) == ([], 0)
     first.add((7, 6), report)
     first.close()
     with closing(Resumption(tmp_path).of(scenario.core, "packet", "link.buffer")) as found:
@@ -298,7 +298,7 @@ def test_one_search_keeps_so_much_and_no_more(tmp_path: Path, monkeypatch: pytes
     (path,) = stopped(tmp_path, after=16)
     line = len(path.read_bytes().splitlines()[1])
     assert 9_000 < path.stat().st_size < 9_000 + 2 * line
-    assert 0 < search(tmp_path).cost.resumed < 16
+    assert 0 < search(tmp_path).cost.cached_runs < 16
 
 
 def test_the_cache_is_where_the_platform_keeps_such(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -335,5 +335,5 @@ def test_a_quick_look_leaves_the_runs_of_an_interrupted_search(tmp_path: Path) -
     assert search(tmp_path, messages, quick=True).cost.replications
     assert path.read_bytes().startswith(before)
     repeated = search(tmp_path)
-    assert repeated.cost.resumed >= 7
+    assert repeated.cost.cached_runs >= 7
     assert not list(tmp_path.glob("*.jsonl")), "the answer is there"

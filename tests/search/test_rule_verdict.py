@@ -147,26 +147,26 @@ def test_the_json_has_the_judgment_of_every_rule() -> None:
     assert answer.packets is not None
     simulated = 0
     for rule, found in zip(answer.rules, data["rules"], strict=True):
-        assert found["judgment"]["words"] == rule.judgment.words
-        assert found["share"] == rule.share == rule.judgment.share
-        assert found["applies"] == rule.applies == rule.judgment.applies
+        assert found["rule_verdict"]["words"] == rule.rule_verdict.words
+        assert found["share"] == rule.share == rule.rule_verdict.share
+        assert found["applies"] == rule.applies == rule.rule_verdict.applies
         if rule.buffer is None:
-            assert not rule.judgment.simulated
+            assert not rule.rule_verdict.simulated
             continue
         # The verdict agrees with the curve at the rule's buffer, or between its neighbors.
         at = on_curve(answer.points, rule.buffer)
-        assert rule.judgment.simulated == (at is not None)
-        assert rule.judgment.interpolated == (answer.at(rule.buffer) is None and at is not None)
-        assert rule.judgment.interpolated == (rule.between is not None)
+        assert rule.rule_verdict.simulated == (at is not None)
+        assert rule.rule_verdict.interpolated == (answer.at(rule.buffer) is None and at is not None)
+        assert rule.rule_verdict.interpolated == (rule.between is not None)
         if at is None:
             continue
         simulated += 1
         short = 0.97 - at.metrics["utilization"].mean
         late = at.metrics["queue_delay_p99_s"].mean - 0.060
-        miss = rule.judgment.miss
+        miss = rule.rule_verdict.miss
         assert (miss is None) == (short <= 0 and late <= 0)
         if miss is None:
-            assert rule.judgment.times == pytest.approx(rule.buffer.packets / answer.packets)
+            assert rule.rule_verdict.times == pytest.approx(rule.buffer.packets / answer.packets)
         else:
             assert miss.by == pytest.approx(100 * short if miss.goal == "utilization" else late)
     assert simulated > 5

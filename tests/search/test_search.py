@@ -464,7 +464,7 @@ def test_a_buffer_that_was_refused_is_judged_by_what_refused_it() -> None:
     values = [report.metrics["utilization"].mean for report in measure.at(at)]
     assert judged["utilization"].measured.mean == pytest.approx(math.fsum(values) / len(values))
     assert not judged["utilization"].met
-    assert judged["utilization"].slack < 0
+    assert judged["utilization"].margin < 0
     assert judged["queue_delay_p99"].met
 
 

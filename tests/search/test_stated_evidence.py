@@ -251,7 +251,7 @@ def test_an_optimum_beyond_the_first_range_is_found(best: int) -> None:
         link = Metric(lambda place: abs(place - best) / best, 0.02, seed)
         found = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33, limit=1000)
         assert found.low <= best <= found.high
-        assert max(found.near) < found.high or found.high == 1000
+        assert max(found.indistinguishable) < found.high or found.high == 1000
     inside = Optimizing(SearchState(link, [LOSS], OPTIMUM_PLAN), LOSS, [], 0.95).best(1, 33)
     assert inside.high == 33
 

@@ -164,7 +164,7 @@ def test_a_packet_s_time_bounds_the_delay(found: FeasibleMap) -> None:
         rate, buffer = (setting.value for setting in point.settings)
         if point.verdict == "met":
             assert buffer * 8000 / rate < 0.08 * 1.2
-    for stretch in found.stretches:
+    for stretch in found.ranges:
         if stretch.low is not None and stretch.high is not None:
             assert stretch.low.number <= stretch.high.number
             assert stretch.below is None or stretch.below.number < stretch.low.number
@@ -209,7 +209,7 @@ def test_the_longest_of_several_feasible_intervals_is_reported(
         replace(found.points[0], settings=(found.over[0].value_of(2.0), setting), verdict=named[verdict])
         for setting, verdict in zip(second, verdicts, strict=True)
     ]
-    (changed,) = replace(found, points=tuple(points)).stretches
+    (changed,) = replace(found, points=tuple(points)).ranges
     ends = (changed.low, changed.high, changed.below, changed.above)
     assert tuple(None if end is None else end.number for end in ends) == stretch
 
@@ -247,7 +247,7 @@ def test_the_command_line_draws_it(small: Path, tmp_path: Path) -> None:
     none = forebay("recommend", small, "--set", "run.measure=2s", *options[:4], "--goal", "utilization>=99.999%",
                    "--goal", "queue_delay_p99<=1ms", "--json", "--no-picture")  # fmt: skip
     assert none.code == 1
-    assert json.loads(none.out)["stretches"][0]["low"] is None
+    assert json.loads(none.out)["ranges"][0]["low"] is None
     refused = forebay("recommend", small, *options, "--report", tmp_path / "page.html")
     assert refused.code == 2
     assert refused.err.strip().startswith("forebay: --report: cannot be combined with two --over")
@@ -263,6 +263,6 @@ def test_an_interrupted_map_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         feasible_map(scenario, GOALS, over=OVER, resume=tmp_path, progress=stop)
     resumed = feasible_map(scenario, GOALS, over=OVER, resume=tmp_path).to_dict()
-    assert resumed["cost"]["resumed"] > 50
+    assert resumed["cost"]["cached_runs"] > 50
     del uninterrupted["cost"], resumed["cost"]
     assert resumed == uninterrupted

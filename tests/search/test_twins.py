@@ -100,7 +100,7 @@ def test_a_difference_is_beyond_noise_and_worth_mentioning_or_decides_a_goal(
     found = compared(exact, with_hosts, spread, goal)
     assert found.metrics["utilization"].differs == differs
     assert ("utilization" in found.differing) == differs
-    assert found.flipped == (("utilization",) if flips else ())
+    assert found.changed_verdicts == (("utilization",) if flips else ())
     warning = found.warning("9 packets")
     assert warning.urgent == differs
     assert (warning.kind is Kind.TWIN_DIFFERS) == differs
@@ -137,11 +137,11 @@ def test_messages_about_phases_become_one() -> None:
 def test_an_answer_that_phases_decide_states_no_confidence(file: Path) -> None:
     answer = recommend(Scenario.load(file))
     assert answer.feasible
-    assert answer.twin is not None
-    assert answer.twin.flipped == ("utilization",)
-    assert answer.twin.groups == ("short", "long")
-    assert answer.twin.buffer == answer.buffer
-    at = answer.twin.metrics["utilization"]
+    assert answer.varied_hosts is not None
+    assert answer.varied_hosts.changed_verdicts == ("utilization",)
+    assert answer.varied_hosts.groups == ("short", "long")
+    assert answer.varied_hosts.buffer == answer.buffer
+    at = answer.varied_hosts.metrics["utilization"]
     assert at.exact.mean >= 0.98 > at.varied.mean
     assert answer.confidence is None
     assert answer.feasible_from is None
@@ -155,15 +155,15 @@ def test_an_answer_that_phases_decide_states_no_confidence(file: Path) -> None:
     assert printed.count("imultaneous events") == 2
     data = json.loads(answer.to_json())
     assert data["confidence"] is None
-    assert list(data["twin"]) == ["buffer", "runs", "groups", "metrics"]
-    assert set(data["twin"]["metrics"]) == {
+    assert list(data["varied_hosts"]) == ["buffer", "runs", "groups", "metrics"]
+    assert set(data["varied_hosts"]["metrics"]) == {
         "utilization",
         "loss_rate",
         "queue_delay_p99_s",
         "short.goodput_bps",
         "long.goodput_bps",
     }
-    assert data["twin"]["metrics"]["utilization"]["flips"] == ["utilization"]
+    assert data["varied_hosts"]["metrics"]["utilization"]["changed_verdicts"] == ["utilization"]
 
 
 #: An action before the runs of a twin.
@@ -196,7 +196,7 @@ def test_without_the_warning_there_is_no_twin(
     runs = beside(monkeypatch)
     answer = recommend(Scenario.parse(text).changed(*changes), ["utilization>=95%"])
     assert runs == []
-    assert answer.twin is None
+    assert answer.varied_hosts is None
     assert answer.confidence is not None
     assert answer.cost.replications == sum(point.replications for point in answer.points)
 
@@ -204,14 +204,14 @@ def test_without_the_warning_there_is_no_twin(
 def test_a_twin_has_the_runs_of_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = beside(monkeypatch)
     answer = recommend(Scenario.parse(EXACT), quick=True)
-    assert answer.twin is not None
-    assert runs == [answer.twin.runs]
-    assert answer.cost.replications == sum(point.replications for point in answer.points) + answer.twin.runs
+    assert answer.varied_hosts is not None
+    assert runs == [answer.varied_hosts.runs]
+    assert answer.cost.replications == sum(point.replications for point in answer.points) + answer.varied_hosts.runs
 
 
 def test_an_interrupted_twin_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uninterrupted, scenario = recommend(Scenario.parse(EXACT)), Scenario.parse(EXACT)
-    assert uninterrupted.twin is not None
+    assert uninterrupted.varied_hosts is not None
 
     def interrupt(measure: Measurements, pairs: Any) -> None:
         measure._have(pairs[:2])
@@ -224,7 +224,7 @@ def test_an_interrupted_twin_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
     repeated = recommend(scenario, resume=tmp_path)
     assert without_cost(repeated.to_dict()) == without_cost(uninterrupted.to_dict())
-    assert repeated.cost.resumed == uninterrupted.cost.replications - uninterrupted.twin.runs + 2
+    assert repeated.cost.cached_runs == uninterrupted.cost.replications - uninterrupted.varied_hosts.runs + 2
     assert not list(tmp_path.glob("*.jsonl"))
 
 
@@ -237,12 +237,12 @@ def test_a_twin_for_which_there_is_no_time_is_left_to_the_next_call(
     with monkeypatch.context() as patch:
         beside(patch, over)
         answer = recommend(Scenario.parse(EXACT), within=600, resume=tmp_path)
-    assert answer.twin is None
+    assert answer.varied_hosts is None
     assert answer.confidence is not None
     assert Kind.SIMULTANEOUS_EVENTS in {each.kind for each in answer.warnings}
     assert list(tmp_path.glob("*.jsonl"))
     repeated = recommend(Scenario.parse(EXACT), within=600, resume=tmp_path)
-    assert repeated.twin is not None
+    assert repeated.varied_hosts is not None
     assert not list(tmp_path.glob("*.jsonl"))
 
 
@@ -254,18 +254,18 @@ def test_check_states_no_confidence_of_a_goal_that_phases_decide(file: Path) -> 
     scenario = Scenario.load(file)
     found = check(scenario, goals=["short.goodput>=17Mbps"])
     (buffer,) = found.buffers
-    assert buffer.twin is not None
-    assert buffer.twin.flipped == ("short.goodput",)
+    assert buffer.varied_hosts is not None
+    assert buffer.varied_hosts.changed_verdicts == ("short.goodput",)
     assert buffer.goals["short.goodput"].confidence is None
     assert buffer.goals["utilization"].confidence is not None
     assert [each.kind for each in found.warnings if each.urgent] == [Kind.TWIN_DIFFERS]
-    assert found.to_dict()["buffers"][0]["twin"]["runs"] == buffer.runs
+    assert found.to_dict()["buffers"][0]["varied_hosts"]["runs"] == buffer.runs
     printed = forebay("check", file, "--goal", "short.goodput>=17Mbps", "--fresh").out
     assert "warning: Simultaneous events decide this answer" in "\n".join(printed.splitlines()[:3])
     assert "A verdict has no confidence if simultaneous events decide it." in printed
     usual = check(scenario.changed("flows.*.processing=packet"))
-    assert usual.buffers[0].twin is None
-    assert "twin" not in usual.to_dict()["buffers"][0]
+    assert usual.buffers[0].varied_hosts is None
+    assert "varied_hosts" not in usual.to_dict()["buffers"][0]
 
 
 # Compare and sweep -------------------------------------------------------------------------------------------------
@@ -275,13 +275,13 @@ def test_compare_says_where_the_twin_differs(file: Path) -> None:
     found = compare(Scenario.load(file), points=0)
     answer = found.answer("packet")
     assert answer is not None
-    assert answer.twin is not None
-    assert "short.goodput_bps" in answer.twin.differing
-    assert [each["name"] for each in found.to_dict()["answers"] if "twin" in each] == ["packet"]
+    assert answer.varied_hosts is not None
+    assert "short.goodput_bps" in answer.varied_hosts.differing
+    assert [each["name"] for each in found.to_dict()["answers"] if "varied_hosts" in each] == ["packet"]
     printed = forebay("compare", file, "--points", "0", "--no-picture").out
     assert "packet: Simultaneous events decide" in printed
     usual = compare(Scenario.load(file).changed("flows.*.processing=packet"), points=0)
-    assert all(each.twin is None for each in usual.answers)
+    assert all(each.varied_hosts is None for each in usual.answers)
 
 
 def test_a_sweep_counts_the_cells_of_simultaneous_events(file: Path, tmp_path: Path) -> None:

@@ -72,21 +72,25 @@ def test_a_share_of_the_draws(path: Path) -> None:
     assert most.packets is not None
     assert most.packets >= average.packets
     share = most.data["fraction"]
-    assert share["wanted"] == 0.9
+    assert share["required"] == 0.9
     assert share["at_least"] >= 0.9
-    assert share["held"] / share["of"] > 0.9
+    assert share["met_replications"] / share["replications"] > 0.9
     assert most.data["confidence"] >= 0.95
-    assert all(goal["of"] == share["of"] >= goal["held"] >= share["held"] for goal in most.data["goals"].values())
+    assert all(
+        goal["replications"] == share["replications"] >= goal["met_replications"] >= share["met_replications"]
+        for goal in most.data["goals"].values()
+    )
     answer = forebay("recommend", path, "--fraction", "90%", "--no-picture", "--report", path.with_suffix(".html"))
     assert answer.code == 0, answer.err
     bound = confidence(share["at_least"])
     assert f"({most.packets} packets of 1000 B" in answer.out
     assert (
-        f"{share['held']} of {share['of']} fresh replications meet all goals together. The true share is at least "
+        f"{share['met_replications']} of {share['replications']} fresh replications meet all goals together. "
+        "The true share is at least "
         f"{bound}" in answer.out
     )
     page = path.with_suffix(".html").read_text(encoding="utf-8")
-    assert f"met in {share['held']} of {share['of']} runs" in page
+    assert f"met in {share['met_replications']} of {share['replications']} runs" in page
     assert "In each replication, all buffers get the same random traffic." in page
     assert "6 on average (Poisson)" in page
     assert "20 ms to 60 ms, the same for all" in page

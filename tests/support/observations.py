@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from forebay.observation.arrivals import arrivals
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -32,14 +32,14 @@ from forebay.observation.sample import Sample
 from forebay.observation.sizes import sizes
 from forebay.views.observation_text import observation_text
 
-RATE = Estimate(98.7e6, 98.4e6, 99.0e6, "bit/s", "back-to-back departures", 41_233)
+RATE = IntervalEstimate(98.7e6, 98.4e6, 99.0e6, "bit/s", "back-to-back departures", 41_233)
 BUFFER = Unknown("the buffer's size", "the capture has one side of the queue only", "both sides of the queue")
 CONTROLLER = Unknown("their congestion control", "no flow lost packets often enough", "a longer capture")
 
 
-def bits(seconds: float, low: float, high: float, samples: int = 30, unit: str = "bit/s") -> Estimate:
+def bits(seconds: float, low: float, high: float, samples: int = 30, unit: str = "bit/s") -> IntervalEstimate:
     """An estimate from a source of no interest."""
-    return Estimate(seconds, low, high, unit, "made for a test", samples)
+    return IntervalEstimate(seconds, low, high, unit, "made for a test", samples)
 
 
 def busy_bins(seconds: int, seed: int = 7) -> NDArray[np.float64]:
@@ -55,13 +55,13 @@ def made(seconds: int = 20) -> Finding:
     """The finding; from 600 s on it has windows of five minutes."""
     random = np.random.default_rng(11)
     load = load_of(busy_bins(seconds), 0.001, rate=RATE, source="bytes of the capture", packet_bytes=1180)
-    limited = Estimate(8, 7, 9, "", "windows and losses of the flows", 31)
-    unyielding = Estimate(0.051, 0.047, 0.055, "", "packets that do not slow down", 9000)
+    limited = IntervalEstimate(8, 7, 9, "", "windows and losses of the flows", 31)
+    unyielding = IntervalEstimate(0.051, 0.047, 0.055, "", "packets that do not slow down", 9000)
     small = sizes(Sample.of(np.ceil(random.lognormal(9.2, 1.6, 3000))), "connections that ended")
     come = arrivals(np.cumsum(random.exponential(0.02, 3000)), 0.0, 60.0, "first packets of connections")
     trips = Sample.of(random.lognormal(np.log(0.03), 0.4, 240))
     each = tuple(
-        Estimate(trip, 0.98 * trip, 1.03 * trip, "s", "data to acknowledgment and back", 900)
+        IntervalEstimate(trip, 0.98 * trip, 1.03 * trip, "s", "data to acknowledgment and back", 900)
         for trip in (0.0213, 0.0226, 0.0234, 0.0247, 0.0281, 0.0312, 0.0344, 0.0398)
     )
     groups = (
@@ -72,7 +72,7 @@ def made(seconds: int = 20) -> Finding:
             limited_by="this link",
             controller={"cubic": 0.93, "newreno": 0.05, "bbr": 0.02},
             round_trips=RoundTrips(each=each),
-            packet=Estimate(1500, 1500, 1500, "byte", "the largest packets", 80_000),
+            packet=IntervalEstimate(1500, 1500, 1500, "byte", "the largest packets", 80_000),
             rate=bits(9.1e6, 8.8e6, 9.4e6),
             ecn=False,
         ),
@@ -86,7 +86,7 @@ def made(seconds: int = 20) -> Finding:
         ),
         GroupFinding(
             name="written at a steady pace",
-            count=Estimate(3, 3, 3, "", "flows with pauses in each second", 3),
+            count=IntervalEstimate(3, 3, 3, "", "flows with pauses in each second", 3),
             workload=AppLimited(bits(2.51e6, 2.4e6, 2.6e6)),
             limited_by="application",
             controller={"cubic": 0.41, "bbr": 0.39, "newreno": 0.2},
@@ -103,11 +103,11 @@ def made(seconds: int = 20) -> Finding:
     flows = tuple(
         FlowFinding(
             role=f"long {number + 1}",
-            lasting_s=float(seconds),
+            duration_s=float(seconds),
             carried_bytes=9.1e6 / 8 * seconds,
             rate=bits(9.1e6, 8.8e6, 9.4e6),
             round_trip=trip,
-            loss=Estimate(0.0021, 0.0017, 0.0026, "", "packets seen again", 80_000) if number else None,
+            loss=IntervalEstimate(0.0021, 0.0017, 0.0026, "", "packets seen again", 80_000) if number else None,
             controller="cubic 93 %",
             limited_by="this link",
         )
@@ -116,7 +116,7 @@ def made(seconds: int = 20) -> Finding:
     return Finding(
         input=Input("capture of one interface", float(seconds), 1_040_000 * seconds // 60, 0.74e9 * seconds / 60),
         link=LinkFinding(RATE, BUFFER, Queue("droptail", "losses come in runs at full queues")),
-        limited=limited,
+        limited_flows=limited,
         regime=regime_of(load, limited=limited, unyielding=unyielding),
         groups=groups,
         load=load,
@@ -132,7 +132,7 @@ def made(seconds: int = 20) -> Finding:
             ),
         ),
         unknown=(Unknown("what happens beyond the capture", "nobody was there", "a second capture"),),
-        remarks=("Segmentation offload at the capture point: 31 % of bytes came in packets of up to 40 kB.",),
+        notes=("Segmentation offload at the capture point: 31 % of bytes came in packets of up to 40 kB.",),
     )
 
 
@@ -142,7 +142,7 @@ def saying(finding: Finding, text: str) -> Finding:
     unknown = tuple(Unknown(f"{text} a", f"{text} b", f"{text} c") for _ in finding.unknown)
     return dataclasses.replace(
         finding,
-        remarks=(text,),
+        notes=(text,),
         input=dataclasses.replace(finding.input, kind=text),
         link=dataclasses.replace(finding.link, rate=dataclasses.replace(RATE, source=text)),
         groups=groups,

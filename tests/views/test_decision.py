@@ -10,7 +10,7 @@ from forebay import Scenario, recommend
 from forebay.inputs.goals import Goal
 from forebay.results.report import Estimate
 from forebay.search.answer import Recommendation
-from forebay.search.answer_parts import CurvePoint, Held
+from forebay.search.answer_parts import CurvePoint, MetShare
 from forebay.views import plots
 from forebay.views.chart import series_names
 from forebay.views.decision import is_exact, likely, may_meet, measured
@@ -72,7 +72,7 @@ def test_the_verdict_of_the_search_overrules_the_interval(answer: Recommendation
 
 @pytest.mark.parametrize(("required", "state"), [(0.5, "met"), (0.9, "missed")])
 def test_a_share_of_the_draws_counts_the_draws(answer: Recommendation, required: float, state: str) -> None:
-    share = Held(required, 2, 3, None, 0.95)
+    share = MetShare(required, 2, 3, None, 0.95)
     changed = dataclasses.replace(saying(answer, 0.2, 0.9, 0.9, half=0.01), fraction=share)
     assert measured(changed)[0].state == state
     (point,) = changed.points

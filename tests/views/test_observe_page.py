@@ -55,7 +55,7 @@ def test_the_text_fits_the_terminal(finding: Finding, width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     for unknown in finding.unidentified:
-        assert f"{unknown.what}: unknown, because {unknown.because}" in words
+        assert f"{unknown.quantity}: unknown, because {unknown.because}" in words
     for group in finding.groups:
         assert group.name.split()[0] in words
     assert "Segmentation offload" in words
@@ -79,7 +79,7 @@ def test_unknown_quantities_are_marked_as_unknown(finding: Finding) -> None:
     bare = dataclasses.replace(
         finding,
         link=dataclasses.replace(finding.link, rate=Unknown("the link's rate", "it was idle", "a busy hour")),
-        limited=unknown,
+        limited_flows=unknown,
         groups=(),
         flows=(),
     )

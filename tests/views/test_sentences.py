@@ -147,9 +147,9 @@ def test_smaller_intervals_that_meet_the_goals_are_named(met: Recommendation) ->
 
     missed = packets(9)
     islands = tuple(FeasibleInterval(packets(number), missed) for number in (2, 3, 5))
-    together = dataclasses.replace(met, islands=islands, points=curve(1, 2, 3, 5, 9))
+    together = dataclasses.replace(met, feasible_intervals=islands, points=curve(1, 2, 3, 5, 9))
     assert "All goals are also met from 2 to 5 packets, but not at 9 packets" in words(together)
-    apart = dataclasses.replace(met, islands=islands, points=curve(1, 2, 3, 4, 5, 9))
+    apart = dataclasses.replace(met, feasible_intervals=islands, points=curve(1, 2, 3, 4, 5, 9))
     assert "All goals are also met from 2 to 3 packets, but not at 9 packets" in words(apart)
     assert "All goals are also met at 5 packets, but not at 9 packets" in words(apart)
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from forebay import Scenario, Warning, recommend
 from forebay.results.report import Estimate
 from forebay.results.warning import Kind
-from forebay.search.answer_parts import FeasibleInterval, Gap, Held
+from forebay.search.answer_parts import FeasibleInterval, InfeasibleInterval, MetShare
 from forebay.search.recommendation import Recommendation
 from forebay.search.tradeoff import front
 from forebay.text import formatting
@@ -122,7 +122,7 @@ def test_page_of_a_conflict_names_both_sides(conflict: Recommendation) -> None:
     )
     for miss in conflict.conflict.nearest:
         if not miss.met:
-            assert formatting.value(miss.goal.name, miss.off).replace(" %", " points") in text
+            assert formatting.value(miss.goal.name, miss.shortfall).replace(" %", " points") in text
     assert "decides" not in text
 
 
@@ -159,9 +159,13 @@ def changed(answer: Recommendation) -> Iterator[Recommendation]:
     yield dataclasses.replace(answer, feasible_from=None)
     yield dataclasses.replace(answer, warnings=(Warning(Kind.HIGH_LOSS, "9 packets lose 15 %."),))
     yield dataclasses.replace(answer, warnings=(Warning(Kind.QUICK, "a quick look"),))
-    yield dataclasses.replace(answer, gaps=(Gap(large, "utilization", Estimate(0.5, 0.01)),))
-    yield dataclasses.replace(answer, islands=(FeasibleInterval(small, dataclasses.replace(small, packets=2.0)),))
-    yield dataclasses.replace(answer, fraction=Held(0.9, 19, 20, 0.8, 0.95))
+    yield dataclasses.replace(
+        answer, infeasible_intervals=(InfeasibleInterval(large, "utilization", Estimate(0.5, 0.01)),)
+    )
+    yield dataclasses.replace(
+        answer, feasible_intervals=(FeasibleInterval(small, dataclasses.replace(small, packets=2.0)),)
+    )
+    yield dataclasses.replace(answer, fraction=MetShare(0.9, 19, 20, 0.8, 0.95))
     for verdict, ends in (("undecided", (small, large)), ("undecided", None), ("impossible", None)):
         late = Warning(Kind.TIME_OVER, "the time was over after 30 s")
         yield dataclasses.replace(answer, verdict=verdict, buffer=None, between=ends, warnings=(late,))
@@ -206,15 +210,15 @@ def test_contradictions_are_printed_with_the_answer(feasible: Recommendation) ->
     assert feasible.buffer is not None
     feasible = dataclasses.replace(feasible, feasible_from=None)
     small, large = feasible.points[0].buffer, feasible.points[-1].buffer
-    gap = Gap(large, "utilization", Estimate(0.5, 0.01))
+    gap = InfeasibleInterval(large, "utilization", Estimate(0.5, 0.01))
     interval = FeasibleInterval(small, dataclasses.replace(small, packets=2.0))
     for answer, text in (
         (
-            dataclasses.replace(feasible, gaps=(gap, gap)),
+            dataclasses.replace(feasible, infeasible_intervals=(gap, gap)),
             f"miss a goal: utilization is 50.0 ± 1.0 % at {large.packets:.0f}",
         ),
         (
-            dataclasses.replace(feasible, islands=(interval,)),
+            dataclasses.replace(feasible, feasible_intervals=(interval,)),
             f"All goals are also met at {small.packets:.0f} packet, but not at 2 packets",
         ),
     ):

@@ -11,12 +11,12 @@ import click
 from forebay.commands.streams import say
 from forebay.commands.verb import EXITS, Verb, Verbs
 from forebay.storage.files import write_atomically
-from forebay.views.manual import Page, roff
+from forebay.views.manual import ManualPage, roff
 
 __all__ = ["page", "pages", "write_pages"]
 
 
-def page(command: click.Command, context: click.Context) -> Page:
+def page(command: click.Command, context: click.Context) -> ManualPage:
     """Collect the help of a command."""
     from forebay import _core
 
@@ -26,7 +26,7 @@ def page(command: click.Command, context: click.Context) -> Page:
     children = command.commands if isinstance(command, click.Group) else {}
     exits = command.exits if isinstance(command, Verb) else EXITS
     examples = command.examples if isinstance(command, Verb | Verbs) else ()
-    return Page(
+    return ManualPage(
         name=context.command_path.replace(" ", "-"),
         command=context.command_path,
         version=_core.__version__,
@@ -40,7 +40,7 @@ def page(command: click.Command, context: click.Context) -> Page:
     )
 
 
-def pages(program: click.Group) -> Iterator[Page]:
+def pages(program: click.Group) -> Iterator[ManualPage]:
     """Iterate over the page of the program and the pages of its verbs."""
     root = click.Context(program, info_name="forebay")
     yield page(program, root)

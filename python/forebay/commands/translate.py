@@ -123,7 +123,8 @@ def _data(found: Translation, multiple: float | None) -> dict[str, Any]:
         "bytes": found.bytes,
         "seconds": found.seconds,
         "bdp": multiple,
-        "how": "; ".join(found.how),
+        "derivation": "; ".join(found.derivation),
+        "how": "; ".join(found.derivation),
         "skipped": list(found.skipped),
         "unknown": list(found.unknown),
         "unsimulated": list(found.unsimulated),
@@ -145,10 +146,10 @@ def _lines(found: Translation, multiple: float | None, rtt: str | None) -> list[
         text += f", {formatting.duration(found.seconds)}"
     if multiple is not None:
         text += f", {multiple:.3g} BDP at {rtt}"
-    how = "; ".join(found.how)
+    derivation = "; ".join(found.derivation)
     more = len(found.skipped) - MOST_SKIPPED
     return [
-        f"{text} ({how})" if how else text,
+        f"{text} ({derivation})" if derivation else text,
         *link_table(found.port).splitlines(),
         *(f"unknown: {text}" for text in found.unknown),
         *(f"not simulated: {text}" for text in found.unsimulated),

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from forebay.extras import need
-from forebay.results.notebook_repr import Told
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
+from forebay.results.notebook_repr import Result
 from forebay.results.report import BufferSize, Estimate, Lateness, buffer_columns, estimate_columns
 from forebay.results.serialization import to_jsonable
 from forebay.rules import Assumption
@@ -45,7 +46,7 @@ class Answer:
         Notes on a model's numbers; None for engines.
     lateness : Lateness or None
         Lateness of the machine; None if nothing ran in real time.
-    twin : Twin or None
+    varied_hosts : Twin or None
         The packet engine's runs with hosts that vary; None unless exact hosts stay in phase.
     """
 
@@ -57,7 +58,9 @@ class Answer:
     metrics: Metrics
     notes: tuple[str, ...] | None = None
     lateness: Lateness | None = None
-    twin: Twin[BufferSize] | None = None
+    varied_hosts: Twin[BufferSize] | None = None
+
+    twin = DeprecatedName("varied_hosts")
 
     @property
     def doubtful(self) -> tuple[Assumption, ...]:
@@ -68,8 +71,8 @@ class Answer:
         """As in the JSON."""
         notes = {} if self.notes is None else {"notes": list(self.notes)}
         late = {} if self.lateness is None else {"lateness": to_jsonable(self.lateness)}
-        twin = {} if self.twin is None else {"twin": to_jsonable(self.twin)}
-        return {
+        varied = {} if self.varied_hosts is None else {"varied_hosts": to_jsonable(self.varied_hosts)}
+        data = {
             "name": self.name,
             "kind": self.kind,
             "applies": self.applies,
@@ -78,8 +81,9 @@ class Answer:
             **notes,
             "metrics": to_jsonable(self.metrics),
             **late,
-            **twin,
+            **varied,
         }
+        return with_deprecated_keys(Answer, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +96,14 @@ class Agreement:
         Names of the fluid answer and of the metric.
     values : tuple of float
         Values of the packet engine and of the fluid.
-    gap : float or None
-        Gap in the unit `of`; None if one has losses and the other has none.
+    difference : float or None
+        Difference in `unit`; None if one has losses and the other has none.
     allowed : float
-        Largest gap allowed, in the same unit.
-    of : {"points", "buffers", "times"}
-        Unit of the gap.
-    within : bool or None
-        Whether the gap is within what is allowed.
+        Largest difference allowed, in the same unit.
+    unit : {"points", "buffers", "times"}
+        Unit of the difference.
+    agrees : bool or None
+        Whether the difference is allowed.
     expected : bool
         Whether agreement is promised for this scenario.
     why : str
@@ -109,12 +113,16 @@ class Agreement:
     engine: str
     metric: str
     values: tuple[float, float]
-    gap: float | None
+    difference: float | None
     allowed: float
-    of: Literal["points", "buffers", "times"]
-    within: bool | None
+    unit: Literal["points", "buffers", "times"]
+    agrees: bool | None
     expected: bool
     why: str
+
+    gap = DeprecatedName("difference")
+    of = DeprecatedName("unit")
+    within = DeprecatedName("agrees")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +176,7 @@ class RangePoint:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Told):
+class Comparison(Result):
     """Answers side by side.
 
     Attributes

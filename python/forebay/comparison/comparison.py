@@ -222,7 +222,7 @@ class _Request:
         reports[name] = report = Report.over(runs)
         why = "; ".join(report.warnings)
         twin = self._twin(scenario, engine, runs) if self.with_twins else None
-        return Answer(name, "engine", True, why, (), report.metrics, lateness=report.cost.lateness, twin=twin)
+        return Answer(name, "engine", True, why, (), report.metrics, lateness=report.cost.lateness, varied_hosts=twin)
 
     def _twin(self, scenario: Scenario, engine: str, runs: Sequence[Report]) -> Twin[BufferSize] | None:
         """The same runs with hosts that vary, if exact hosts stay in phase in them."""

@@ -16,6 +16,7 @@ from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, Tra
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
 from forebay.configuration.reading import check_text
 from forebay.errors import ForebayError, InputError
+from forebay.results.deprecated_names import DeprecatedName
 from forebay.scenario import Scenario
 
 __all__ = ["Configuration", "Translation", "check", "configure", "fit", "link_table", "translate", "unconfigured"]
@@ -59,7 +60,7 @@ class Translation:
         Platform of the configuration.
     port : Port
         Port as a scenario describes it.
-    how : tuple of str
+    derivation : tuple of str
         Derivation of the figures.
     skipped : tuple of str
         Lines that do not concern the port.
@@ -71,10 +72,12 @@ class Translation:
 
     system: Platform
     port: Port
-    how: tuple[str, ...]
+    derivation: tuple[str, ...]
     skipped: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     unsimulated: tuple[str, ...] = ()
+
+    how = DeprecatedName("derivation")
 
     @property
     def bytes(self) -> float | None:

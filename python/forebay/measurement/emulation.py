@@ -52,7 +52,7 @@ class StandIn:
         Index of these flows among the running groups, from 0.
     path, reverse : tuple of str
         Links from sender to receiver, and those of the reverse path: none if it is only a delay.
-    beside, idle : tuple of str
+    concurrent_groups, idle : tuple of str
         Groups of the file that run beside, and those that do not.
     """
 
@@ -62,7 +62,7 @@ class StandIn:
     number: int
     path: tuple[str, ...]
     reverse: tuple[str, ...]
-    beside: tuple[str, ...]
+    concurrent_groups: tuple[str, ...]
     idle: tuple[str, ...]
 
 

@@ -18,6 +18,7 @@ from forebay.errors import InputError
 from forebay.inputs.goals import Goal, metric_value
 from forebay.phase_effects import exact
 from forebay.results import statistics
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
 from forebay.results.metric import NEVER_S, find
 from forebay.results.report import Estimate, Report
 from forebay.results.serialization import to_jsonable
@@ -49,23 +50,26 @@ class TwinMetric:
     differs : bool
         Whether the difference is larger than its 99 % interval, and than 2 % of the larger value or enough to change
         the verdict on a goal.
-    flips : tuple of str
+    changed_verdicts : tuple of str
         Keys of the goals on this metric whose verdict differs beyond noise.
     """
 
     exact: Estimate
     varied: Estimate
     differs: bool
-    flips: tuple[str, ...] = ()
+    changed_verdicts: tuple[str, ...] = ()
+
+    flips = DeprecatedName("changed_verdicts")
 
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
-        return {
+        data = {
             "exact": to_jsonable(self.exact),
             "varied": to_jsonable(self.varied),
             "differs": self.differs,
-            **({"flips": list(self.flips)} if self.flips else {}),
+            **({"changed_verdicts": list(self.changed_verdicts)} if self.changed_verdicts else {}),
         }
+        return with_deprecated_keys(TwinMetric, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +93,20 @@ class Twin(Generic[Place]):
     groups: tuple[str, ...]
     metrics: Mapping[str, TwinMetric]
 
+    flipped = DeprecatedName("changed_verdicts")
+
     @property
     def differing(self) -> Mapping[str, TwinMetric]:
         """The metrics that differ beyond noise: first those that flip goals, then those that differ most."""
         found = [(name, metric) for name, metric in self.metrics.items() if metric.differs]
-        return dict(sorted(found, key=lambda each: (not each[1].flips, -_relative(each[1].exact, each[1].varied))))
+        return dict(
+            sorted(found, key=lambda each: (not each[1].changed_verdicts, -_relative(each[1].exact, each[1].varied)))
+        )
 
     @property
-    def flipped(self) -> tuple[str, ...]:
+    def changed_verdicts(self) -> tuple[str, ...]:
         """Keys of the goals whose verdict differs beyond noise."""
-        return tuple(key for metric in self.metrics.values() for key in metric.flips)
+        return tuple(key for metric in self.metrics.values() for key in metric.changed_verdicts)
 
     def warning(self, place: str) -> Warning:
         """The one message about simultaneous events in these runs.
@@ -112,7 +120,7 @@ class Twin(Generic[Place]):
         if not self.differing:
             text = f"At {place}, {PHRASE}. Runs with varying hosts (a twin) give the same results within noise."
             return Warning(Kind.SIMULTANEOUS_EVENTS, text, values=values)
-        what = "this answer" if self.flipped else "some metrics of this answer"
+        what = "this answer" if self.changed_verdicts else "some metrics of this answer"
         text = (
             f"Simultaneous events decide {what}: {_phrase(self, place)}. Real networks vary: set "
             '`processing = "packet"`.'

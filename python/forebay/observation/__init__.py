@@ -15,8 +15,8 @@
    `sizes` and `arrivals` describe transfers, and `regime` names the regime.
 8. Scenario: the input makes a `Finding`, and `writing` a scenario of it.
 
-Every number is an `Estimate` or an `Unknown` (`estimate`). To add an input, write a file in `inputs` and name it in
-its registry:
+Every number is an `IntervalEstimate` or an `Unknown` (`estimate`). To add an input, write a file in `inputs` and name
+it in its registry:
 
     LINES = CounterInput("Influx line protocol", accepts, (Yields.COUNTERS,), read_lines)
 """

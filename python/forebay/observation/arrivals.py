@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forebay.observation.distributions import Choice, Distribution, Exponential
 from forebay.observation.empirical import reduce_sample
-from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.estimate import CONFIDENCE, IntervalEstimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, fit_exponential, fit_weibull, tested
 from forebay.observation.sample import Sample
 from forebay.observation.sizes import MOST_TESTED
@@ -37,7 +37,7 @@ class Dispersion:
     """Variance over mean of the counts in windows of one length: 1 of a Poisson process at any length."""
 
     scale_s: float
-    index: Estimate
+    index: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Arrivals:
 
     Attributes
     ----------
-    rate : Estimate
+    rate : IntervalEstimate
         Arrivals per second.
     kind : {"poisson", "bursty", "smooth", "unknown"}
         The kind of process compared with a Poisson process; "unknown" if there are too few arrivals to tell.
@@ -60,7 +60,7 @@ class Arrivals:
         The data, in seconds.
     """
 
-    rate: Estimate
+    rate: IntervalEstimate
     kind: Kind
     gap: Distribution | None
     why: str
@@ -106,7 +106,7 @@ def _windows(found: Numbers, span: float, windows: int) -> Numbers:
     return np.histogram(found, bins=windows, range=(0.0, span))[0].astype(float)
 
 
-def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], source: str) -> Estimate:
+def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], source: str) -> IntervalEstimate:
     """The rate with an interval from batches if there are many, otherwise Poisson's with the observed dispersion."""
     from scipy.special import chdtri
 
@@ -116,14 +116,16 @@ def _rate(found: Numbers, span: float, dispersion: tuple[Dispersion, ...], sourc
     if count >= FEWEST_BATCHED:
         inside = mean_interval(_windows(found, span, BATCHES), CONFIDENCE)
         scale = BATCHES / span
-        return Estimate(count / span, max(0.0, inside.low * scale), inside.high * scale, "1/s", source, count)
+        return IntervalEstimate(count / span, max(0.0, inside.low * scale), inside.high * scale, "1/s", source, count)
     # Garwood's interval of a count, of as many independent arrivals as tell the same.
     over = max([1.0, *(each.index.value for each in dispersion[-1:])])
     rate = count / over
     tail = (1 - CONFIDENCE) / 2
     low = float(chdtri(2 * rate, 1 - tail)) / 2 if rate > 0 else 0.0
     high = float(chdtri(2 * rate + 2, tail)) / 2
-    return Estimate(count / span, min(low * over, count) / span, max(high * over, count) / span, "1/s", source, count)
+    return IntervalEstimate(
+        count / span, min(low * over, count) / span, max(high * over, count) / span, "1/s", source, count
+    )
 
 
 def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
@@ -141,7 +143,7 @@ def _dispersion(found: Numbers, span: float, source: str) -> list[Dispersion]:
         ends = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
         low, high = (index * (windows - 1) / float(chdtri(windows - 1, p)) for p in ends)
         dispersion.append(
-            Dispersion(span / windows, Estimate(index, min(low, index), max(high, index), "", source, windows))
+            Dispersion(span / windows, IntervalEstimate(index, min(low, index), max(high, index), "", source, windows))
         )
         windows //= 2
     return dispersion
@@ -184,7 +186,7 @@ def _seconds(seconds: float) -> str:
     return exactly(duration(float(f"{seconds:.2g}")))
 
 
-def _gap_distribution(kind: Kind, rate: Estimate, fit: Fit | None, sample: Sample) -> Distribution:
+def _gap_distribution(kind: Kind, rate: IntervalEstimate, fit: Fit | None, sample: Sample) -> Distribution:
     """Exponential of the measured rate where nothing speaks against it, else Weibull if it passes, else empirical."""
     if kind in {"poisson", "unknown"} or fit is None:
         return Exponential(1 / rate.value)

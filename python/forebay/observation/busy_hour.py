@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.intervals import batch_ratio, independent_of, share_without_events, weighted_quantile
 from forebay.observation.load import COLUMNS, Column
 from forebay.observation.timestamps import parse_timestamp
@@ -188,9 +188,9 @@ class Day:
     ----------
     span : Span
         The part of the input that the scenario describes.
-    described, mean : Estimate
+    described, mean : IntervalEstimate
         Load of the span and of the whole input, in bit/s.
-    quantiles : tuple of Estimate
+    quantiles : tuple of IntervalEstimate
         Quantiles of the load of its intervals: median, 95 %, 99 %, and the largest.
     interval_s : float
         Usual length of an interval.
@@ -202,23 +202,23 @@ class Day:
         Intervals with drops, those with most of them first.
     lossy : int
         How many intervals have drops.
-    loss, loss_of_all : Estimate or None
+    loss, loss_of_all : IntervalEstimate or None
         Drops over drops and packets sent, in the span and in the whole input.
     loss_at_most : float or None
         The same in the whole input if packets are not counted: it assumes 1,500 bytes for each packet.
     """
 
     span: Span
-    described: Estimate
-    mean: Estimate
-    quantiles: tuple[Estimate, ...]
+    described: IntervalEstimate
+    mean: IntervalEstimate
+    quantiles: tuple[IntervalEstimate, ...]
     interval_s: float
     columns: tuple[Column, ...]
     hours: tuple[Hour, ...] = ()
     losses: tuple[LossAt, ...] = ()
     lossy: int = 0
-    loss: Estimate | None = None
-    loss_of_all: Estimate | None = None
+    loss: IntervalEstimate | None = None
+    loss_of_all: IntervalEstimate | None = None
     loss_at_most: float | None = None
 
 
@@ -256,7 +256,10 @@ def day_of(intervals: Intervals, window: Window, source: str) -> tuple[Day, NDAr
             span=span,
             described=batch_ratio((rates * seconds)[chosen], seconds[chosen], "bit/s", source),
             mean=batch_ratio(rates * seconds, seconds, "bit/s", source),
-            quantiles=(*quantiles, Estimate(most, most, most, "bit/s", f"{source}, the largest", int(rates.size))),
+            quantiles=(
+                *quantiles,
+                IntervalEstimate(most, most, most, "bit/s", f"{source}, the largest", int(rates.size)),
+            ),
             interval_s=float(np.median(seconds)),
             columns=_columns(intervals),
             hours=_hours(intervals),
@@ -377,7 +380,7 @@ def _at_most(intervals: Intervals) -> float | None:
     return drops / (drops + sent) if drops + sent > 0 else None
 
 
-def _loss(intervals: Intervals, chosen: NDArray[np.bool_]) -> Estimate | None:
+def _loss(intervals: Intervals, chosen: NDArray[np.bool_]) -> IntervalEstimate | None:
     """Drops over drops and packets sent."""
     if not intervals.has_drops or intervals.packets.size != intervals.rates.size:
         return None

@@ -17,7 +17,7 @@ from forebay.observation.capture_flows import LongFlow, Observed
 from forebay.observation.capture_link import Seen
 from forebay.observation.controllers import FACTORS, UNKNOWN, likeliest
 from forebay.observation.empirical import reduce_sample
-from forebay.observation.estimate import Estimate, Unknown, exactly, ratio, scaled
+from forebay.observation.estimate import IntervalEstimate, Unknown, exactly, ratio, scaled
 from forebay.observation.finding import (
     AppLimited,
     ConstantRate,
@@ -98,9 +98,9 @@ def capture_finding(seen: Seen, observed: Observed, load: Load, notes: Sequence[
     """
     packets = float(seen.load.packets.sum())
     total = float(seen.load.bytes.sum())
-    unyielding: Estimate | Unknown
+    unyielding: IntervalEstimate | Unknown
     share = observed.unresponsive_share
-    if isinstance(observed.rate, Estimate):
+    if isinstance(observed.rate, IntervalEstimate):
         loose = replace(scaled(observed.load_bps, share, "bit/s"), source=_LOOSE) if share > 0 else _NOTHING_LOOSE
         unyielding = ratio(loose, observed.rate, loose.source)
     else:
@@ -110,13 +110,13 @@ def capture_finding(seen: Seen, observed: Observed, load: Load, notes: Sequence[
     return Finding(
         input=Input(_kind(observed), seen.seconds, round(packets), total),
         link=LinkFinding(observed.rate, observed.queue.limit, _discipline(observed)),
-        limited=observed.limited,
+        limited_flows=observed.limited,
         regime=regime_of(load, limited=observed.limited, unyielding=unyielding),
         groups=tuple(groups),
         load=load,
         flows=tuple(_rows(observed, brief, seen.tick_s)),
         distributions=tuple(distributions),
-        remarks=(*notes, *_brief_note(brief, total, seen.seconds)),
+        notes=(*notes, *_brief_note(brief, total, seen.seconds)),
         assumed=tuple(_doubted(observed.long_flows)),
     )
 
@@ -226,7 +226,9 @@ def _groups(seen: Seen, observed: Observed) -> tuple[list[GroupFinding], list[Fi
     loose = _unyielding(seen, observed)
     if loose is not None:
         groups.append(loose)
-    trips = [flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, Estimate)]
+    trips = [
+        flow.base_round_trip.value for flow in observed.long_flows if isinstance(flow.base_round_trip, IntervalEstimate)
+    ]
     if len(trips) >= FEWEST_TRANSFERS:
         sample = Sample.of(np.maximum(trips, 1e-9))
         distribution = reduce_sample(sample).distribution
@@ -284,9 +286,9 @@ def _limited_otherwise(limit: Limit, flows: Sequence[LongFlow], seen: Seen, *, p
     )
 
 
-def _at_a_time(flows: Sequence[LongFlow], seconds: float) -> Estimate:
+def _at_a_time(flows: Sequence[LongFlow], seconds: float) -> IntervalEstimate:
     lived = sum(min(flow.stream.seconds / seconds, 1.0) if seconds else 1.0 for flow in flows)
-    return Estimate(
+    return IntervalEstimate(
         lived, min(lived, float(len(flows)) * 0.9), float(len(flows)), "", "long flows at a time", len(flows)
     )
 
@@ -305,7 +307,7 @@ def _controllers(flows: Sequence[LongFlow]) -> Mapping[str, float] | Unknown:
 
 
 def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
-    estimates = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Estimate)]
+    estimates = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, IntervalEstimate)]
     if not estimates:
         unknown = [flow.base_round_trip for flow in flows if isinstance(flow.base_round_trip, Unknown)]
         ends = [each.at_most for each in unknown]
@@ -319,24 +321,24 @@ def _round_trips(flows: Sequence[LongFlow]) -> RoundTrips | Unknown:
     return RoundTrips(quantiles=Sample.of([each.value for each in estimates]).quantiles("s", estimates[0].source))
 
 
-def _packet(flows: Sequence[LongFlow]) -> Estimate:
+def _packet(flows: Sequence[LongFlow]) -> IntervalEstimate:
     sizes_seen = [float(flow.stream.packet_bytes) for flow in flows]
     value = float(np.median(sizes_seen))
-    return Estimate(value, min(sizes_seen), max(sizes_seen), "byte", "their largest packets", len(flows))
+    return IntervalEstimate(value, min(sizes_seen), max(sizes_seen), "byte", "their largest packets", len(flows))
 
 
-def _rate(flows: Sequence[LongFlow], tick_s: float) -> Estimate:
+def _rate(flows: Sequence[LongFlow], tick_s: float) -> IntervalEstimate:
     rates = [flow.stream.mean_bps for flow in flows]
     source = "bytes over the time that each lived"
     if len(flows) == 1:
         return _mean_rate(flows[0].stream, source, tick_s)
-    return Estimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", source, len(flows))
+    return IntervalEstimate(float(np.mean(rates)), min(rates), max(rates), "bit/s", source, len(flows))
 
 
-def _mean_rate(stream: Stream, source: str, tick_s: float) -> Estimate:
+def _mean_rate(stream: Stream, source: str, tick_s: float) -> IntervalEstimate:
     """The mean rate of one flow, with the scatter of its windows and a tick of the clock at both ends."""
     if stream.windows is None or len(stream.windows) < 2:
-        return Estimate(stream.mean_bps, -math.inf, math.inf, "bit/s", source, 1)
+        return IntervalEstimate(stream.mean_bps, -math.inf, math.inf, "bit/s", source, 1)
     bits = stream.windows.bytes * 8.0
     found = batch_ratio(bits, np.full(len(bits), stream.windows.width_s), "bit/s", source)
     off = stream.mean_bps / found.value if found.value else 1.0
@@ -345,7 +347,7 @@ def _mean_rate(stream: Stream, source: str, tick_s: float) -> Estimate:
     return replace(found, low=found.low * (1.0 - min(doubt, 1.0)), high=found.high * (1.0 + doubt))
 
 
-def _window(flows: Sequence[LongFlow]) -> Estimate | None:
+def _window(flows: Sequence[LongFlow]) -> IntervalEstimate | None:
     windows = [
         float(np.nanmedian(flow.stream.windows.receive_window_bytes))
         for flow in flows
@@ -353,7 +355,9 @@ def _window(flows: Sequence[LongFlow]) -> Estimate | None:
     ]
     if not windows:
         return None
-    return Estimate(float(np.median(windows)), min(windows), max(windows), "byte", "windows in ACKs", len(windows))
+    return IntervalEstimate(
+        float(np.median(windows)), min(windows), max(windows), "byte", "windows in ACKs", len(windows)
+    )
 
 
 def _are_ecn_capable(flows: Sequence[LongFlow]) -> bool:
@@ -392,7 +396,7 @@ def _transfers(seen: Seen, observed: Observed, distributions: list[FittedDistrib
             "transfers end before their congestion control shows",
             "ask the senders (ss -tin)",
         ),
-        _of_transfers(seen, observed.rate.value if isinstance(observed.rate, Estimate) else None),
+        _of_transfers(seen, observed.rate.value if isinstance(observed.rate, IntervalEstimate) else None),
         stack=_stack([stream for stream in seen.streams if stream.responsive]),
     )
 
@@ -451,7 +455,7 @@ def _rows(observed: Observed, brief: Sequence[Stream], tick_s: float) -> Iterabl
         name = flow.family.name
         yield replace(
             _row(f"long {number}", flow.stream, observed.place, tick_s),
-            round_trip=trip if isinstance(trip, Estimate) else None,
+            round_trip=trip if isinstance(trip, IntervalEstimate) else None,
             controller="" if name == UNKNOWN else f"{name} ({flow.family.probabilities[name]:.0%})",
             limited_by=_LIMITED_BY[flow.limit],
         )
@@ -465,7 +469,7 @@ def _row(role: str, stream: Stream, place: Place, tick_s: float) -> FlowFinding:
     return FlowFinding(role, stream.seconds, float(stream.bytes), rate, None, _loss(stream, place), "", "unknown")
 
 
-def _loss(stream: Stream, place: Place) -> Estimate:
+def _loss(stream: Stream, place: Place) -> IntervalEstimate:
     """Share of packets that were lost here, with Wilson's interval of as many packets as lose independently."""
     lost = stream.lost(place)
     sent = stream.packets + (lost if place is Place.BEHIND else 0)
@@ -475,4 +479,4 @@ def _loss(stream: Stream, place: Place) -> Estimate:
     middle = (share + z * z / (2 * worth)) / (1 + z * z / worth)
     half = z / (1 + z * z / worth) * math.sqrt(share * (1 - share) / worth + z * z / (4 * worth * worth))
     ends = max(min(middle - half, share), 0.0), max(middle + half, share)
-    return Estimate(share, *ends, "", "gaps that were filled later", sent, worth)
+    return IntervalEstimate(share, *ends, "", "gaps that were filled later", sent, worth)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from forebay.observation.capture_link import CaptureLink, Seen, Transfers
 from forebay.observation.controllers import Family, families, hidden
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.intervals import batch_ratio
 from forebay.observation.limits import Limit, count_limited, doubtful_limits, limits, limits_on_shared_link, lost_here
 from forebay.observation.packet_timing import NOT_FULL, Bins, is_idle_at_times
@@ -38,7 +38,7 @@ class LongFlow:
 
     stream: Stream
     limit: Limit
-    base_round_trip: Estimate | Unknown
+    base_round_trip: IntervalEstimate | Unknown
     family: Family
     on_schedule: float | None = None
     doubt: str = ""
@@ -55,11 +55,11 @@ class Observed:
         The place where the capture was taken.
     is_place_known : bool
         Whether the capture identifies that place. If not, the place is assumed to be behind the queue.
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         Rate of the link, in bits of IP packets per second.
-    load_bps : Estimate
+    load_bps : IntervalEstimate
         Bits per second that came by, with the scatter of its tenths.
-    limited : Estimate
+    limited : IntervalEstimate
         How many flows the link limits at a time.
     long_flows : sequence of LongFlow
         The long flows, the largest first.
@@ -73,9 +73,9 @@ class Observed:
 
     place: Place
     is_place_known: bool
-    rate: Estimate | Unknown
-    load_bps: Estimate
-    limited: Estimate
+    rate: IntervalEstimate | Unknown
+    load_bps: IntervalEstimate
+    limited: IntervalEstimate
     long_flows: Sequence[LongFlow]
     queue: Queue
     transfers: Transfers
@@ -152,7 +152,7 @@ class _Idle:
             return False
         if stream.windows is None:
             return True
-        times = stream.windows.behind_s + stream.windows.before_s
+        times = stream.windows.downstream_rtt_s + stream.windows.upstream_rtt_s
         least = times <= (1.0 + FLOOR) * np.nanmin(times) if np.isfinite(times).any() else np.zeros(len(times), bool)
         width, still = self._stretches
         first = np.clip((stream.windows.times_s[least] / width).astype(int), 0, len(still) - 1)
@@ -173,7 +173,7 @@ def _visible_family(kind: Family, limit: Limit) -> Family:
 def _long_flow(
     stream: Stream,
     limit: Limit,
-    base: Estimate | Unknown,
+    base: IntervalEstimate | Unknown,
     kind: Family,
     doubt: tuple[float | None, str, bool],
 ) -> LongFlow:

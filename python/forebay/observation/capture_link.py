@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from forebay.errors import InputError
 from forebay.observation.capture_sides import Packets
-from forebay.observation.estimate import Estimate, Unknown, given_rate, rounded_down
+from forebay.observation.estimate import IntervalEstimate, Unknown, given_rate, rounded_down
 from forebay.observation.limits import is_long
 from forebay.observation.link_rate import CEILING, FIND_RATE
 from forebay.observation.load import LoadSeries
@@ -127,7 +127,7 @@ class CaptureLink:
         Where the capture was taken.
     is_place_known : bool
         Whether the capture identifies that place. If not, the place is assumed to be behind the queue.
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         Rate of the link, in bits of IP packets per second.
     least_bps : float or None
         Lower bound of the rate that the link carried; None if the capture proves none.
@@ -137,14 +137,14 @@ class CaptureLink:
 
     place: Place
     is_place_known: bool
-    rate: Estimate | Unknown
+    rate: IntervalEstimate | Unknown
     least_bps: float | None
     long: Sequence[Stream]
 
     @property
     def known_bps(self) -> float | None:
         """The rate, if it is known."""
-        return self.rate.value if isinstance(self.rate, Estimate) else None
+        return self.rate.value if isinstance(self.rate, IntervalEstimate) else None
 
 
 def identify_link(seen: Seen, rate_bps: float | None = None) -> CaptureLink:
@@ -188,7 +188,7 @@ def _check_rate(rate_bps: float, least_bps: float | None) -> None:
         )
 
 
-def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknown:
+def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> IntervalEstimate | Unknown:
     """The rate of the link, where what was seen is not the flows' own ceiling or the rate of a link before it."""
     found = Unknown("link rate", seen.unordered, FIND_RATE) if seen.unordered else seen.packets.rate
     if isinstance(found, Unknown):
@@ -210,7 +210,7 @@ def _rate(seen: Seen, long: Sequence[Stream], place: Place) -> Estimate | Unknow
             f"{_HARDLY_FULL:.0%} of the time, and packets are lost later. It is the rate of a link before the queue"
         )
         return Unknown("link rate", because, FIND_RATE)
-    elif not _is_surely_behind(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
+    elif not _is_after_queue(seen, long) and _most_at_once(seen.load, found.value) < _REACHED * found.value:
         because = (
             f"packets came back to back at {found.value / 1e6:.3g} Mb/s, but only a few. The reason may be a link "
             f"before "
@@ -225,7 +225,7 @@ def _lose_elsewhere(rate_bps: float, load: Bins, long: Sequence[Stream]) -> bool
     return any(len(stream.losses_s) for stream in long) and load.busy_share(rate_bps) < _HARDLY_FULL
 
 
-def _is_surely_behind(seen: Seen, long: Sequence[Stream]) -> bool:
+def _is_after_queue(seen: Seen, long: Sequence[Stream]) -> bool:
     """Whether something tells that the queue is before this place: its name, or packets that are missing here."""
     if seen.place is not None:
         return seen.place is Place.BEHIND
@@ -251,7 +251,7 @@ def _times(stream: Stream) -> NDArray[np.float64]:
     whole = stream.round_trips_s
     if len(whole) or stream.windows is None:
         return whole
-    return stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
+    return stream.windows.downstream_rtt_s[np.isfinite(stream.windows.downstream_rtt_s)]
 
 
 def _waits_are_before(streams: Sequence[Stream]) -> bool:
@@ -261,11 +261,11 @@ def _waits_are_before(streams: Sequence[Stream]) -> bool:
         windows = stream.windows
         if windows is None:
             return False
-        if not np.isfinite(windows.before_s).any() or not np.isfinite(windows.longest_behind_s).any():
+        if not np.isfinite(windows.upstream_rtt_s).any() or not np.isfinite(windows.max_downstream_rtt_s).any():
             return False
-        longest = max(longest, float(np.nanmax(windows.longest_behind_s)))
-        before = max(before, float(np.nanmax(windows.before_s) - np.nanmin(windows.before_s)))
-        behind = max(behind, float(np.nanmax(windows.longest_behind_s) - np.nanmin(windows.behind_s)))
+        longest = max(longest, float(np.nanmax(windows.max_downstream_rtt_s)))
+        before = max(before, float(np.nanmax(windows.upstream_rtt_s) - np.nanmin(windows.upstream_rtt_s)))
+        behind = max(behind, float(np.nanmax(windows.max_downstream_rtt_s) - np.nanmin(windows.downstream_rtt_s)))
     return longest < _NEXT_S and before > _MUCH_MORE * behind
 
 
@@ -281,6 +281,6 @@ def _place(streams: Sequence[Stream]) -> Place | None:
         return Place.BEHIND
     if repeated or filled:
         return Place.BEFORE if repeated > _MORE * max(filled, 1) else Place.BEHIND
-    answers = [stream.before_s for stream in streams if stream.before_s is not None]
+    answers = [stream.upstream_rtt_s for stream in streams if stream.upstream_rtt_s is not None]
     # The senders of any queue are in front of it.
     return Place.BEFORE if answers and max(answers) < HOST_S else None

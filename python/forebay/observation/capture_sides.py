@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.capture_columns import bins_of, gaps_of
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.link_rate import link_rate
 from forebay.observation.packet_timing import Bins, Gaps
 
@@ -53,7 +53,7 @@ class Packets:
     gaps: Gaps
 
     @cached_property
-    def rate(self) -> Estimate | Unknown:
+    def rate(self) -> IntervalEstimate | Unknown:
         """The rate of the link whose packets are here back to back, in bit/s."""
         return link_rate(self.gaps, self.load)
 
@@ -66,7 +66,7 @@ class Side:
     packets: Packets
 
     @property
-    def rate(self) -> Estimate | Unknown:
+    def rate(self) -> IntervalEstimate | Unknown:
         """The rate of the link whose packets it shows back to back, in bit/s."""
         return self.packets.rate
 
@@ -167,7 +167,7 @@ def _by_losses(one: Side, other: Side) -> bool | None:
 
 def _by_rates(one: Side, other: Side) -> bool | None:
     """Whether `one` is before the queue, because packets come closer to each other there than at `other`."""
-    if not isinstance(one.rate, Estimate) or not isinstance(other.rate, Estimate):
+    if not isinstance(one.rate, IntervalEstimate) or not isinstance(other.rate, IntervalEstimate):
         return None
     if max(one.rate.value, other.rate.value) < _SLOWER * min(one.rate.value, other.rate.value):
         return None

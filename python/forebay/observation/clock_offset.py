@@ -6,7 +6,7 @@ The least delay is therefore the offset only if the queue must have been empty a
 
 from __future__ import annotations
 
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.packet_timing import Bins, is_idle_at_times
 
 __all__ = ["clock_offset_ns"]
@@ -17,14 +17,16 @@ _NEXT_NS, _LONGEST_NS = 100_000, 1_000_000_000
 _SENDINGS = 1.5
 
 
-def clock_offset_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool) -> int:
+def clock_offset_ns(
+    least_ns: int, rate: IntervalEstimate | Unknown, load: Bins, packet_bytes: float, *, hosts: bool
+) -> int:
     """The offset between two captures, in nanoseconds; 0 if they are next to each other or the offset is unknown.
 
     Parameters
     ----------
     least_ns : int
         Least time of a packet from one capture to the other; negative if the clock behind the queue is late.
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         Rate of the link.
     load : Bins
         Packets that left the link over time.
@@ -33,7 +35,7 @@ def clock_offset_ns(least_ns: int, rate: Estimate | Unknown, load: Bins, packet_
     hosts : bool
         Whether both captures were taken on the hosts, which are separated by more than the queue.
     """
-    sending_ns = _SENDINGS * packet_bytes * 8e9 / rate.value if isinstance(rate, Estimate) else 0.0
+    sending_ns = _SENDINGS * packet_bytes * 8e9 / rate.value if isinstance(rate, IntervalEstimate) else 0.0
     if abs(least_ns) <= max(_NEXT_NS, sending_ns):
         return 0
     if hosts or not 0 <= least_ns < _LONGEST_NS or isinstance(rate, Unknown):

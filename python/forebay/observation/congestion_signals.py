@@ -142,8 +142,8 @@ def congestion_signals(stream: Stream) -> CongestionSignals:
         compared=sender.compared if sender is not None and busy else 0,
         fallen=sender.fallen if sender is not None and busy else 0,
         visits=(_visits(stream, sender, rtt) if sender is not None else regular_visits(stream)) if busy else 0,
-        seconds=stream.seconds if busy and stream.behind_samples > 0 else 0.0,
-        answered=stream.behind_samples > 0,
+        seconds=stream.seconds if busy and stream.downstream_samples > 0 else 0.0,
+        answered=stream.downstream_samples > 0,
         window=window,
     )
 
@@ -199,11 +199,11 @@ def _mean_round_trip(stream: Stream) -> float:
     if stream.windows is None:
         return math.nan
     trip = float(np.mean(round_trips(stream.windows)))
-    if np.isfinite(stream.windows.before_s).any():
+    if np.isfinite(stream.windows.upstream_rtt_s).any():
         return trip
     # Without timestamps the handshake alone has seen the way before this place. Where that is the larger part, losses
     # of a round trip are not known to be of one.
-    before = stream.handshake_before_s or 0.0
+    before = stream.handshake_upstream_rtt_s or 0.0
     return trip + before if before <= trip else math.nan
 
 

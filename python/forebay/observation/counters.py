@@ -19,7 +19,7 @@ from forebay.observation.counter_files.names import Kind, Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.speeds import LinkSpeed, check_is_counter, check_load, link_speed
 from forebay.observation.counter_files.unwrapping import Counted, counted, is_per_interval
-from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, exactly, scaled
+from forebay.observation.estimate import MOST_RATE, IntervalEstimate, Unknown, exactly, scaled
 from forebay.observation.intervals import (
     batch_ratio,
     independent_of,
@@ -71,7 +71,7 @@ class Counters:
         Quantities that counters cannot tell.
     notes : tuple of str
         Remarks on the input, one sentence each.
-    rate : Estimate or None
+    rate : IntervalEstimate or None
         Rate of the link in bit/s, if it was given or the input states it.
     is_nominal : bool
         Whether the rate is that of the port's type, which may run slower.
@@ -90,10 +90,10 @@ class Counters:
     interval_s: float
     wraps: int
     restarts: int
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, IntervalEstimate]
     unknown: tuple[Unknown, ...]
     notes: tuple[str, ...]
-    rate: Estimate | None = None
+    rate: IntervalEstimate | None = None
     is_nominal: bool = False
     shaper: Shaper | None = None
     assumed: tuple[str, ...] = ()
@@ -353,7 +353,7 @@ class _Estimates:
     rate_bps: float | None
     port: _Port
 
-    def estimates(self) -> dict[str, Estimate]:
+    def estimates(self) -> dict[str, IntervalEstimate]:
         """All numbers by name."""
         found = self._of_load() | self._of_packets()
         for kind, (values, unit) in self.port.gauges.items():
@@ -365,7 +365,7 @@ class _Estimates:
             found[f"{kind}_max"] = exactly(most, unit, f"{source}, the largest", int(values.size))
         return found
 
-    def _of_load(self) -> dict[str, Estimate]:
+    def _of_load(self) -> dict[str, IntervalEstimate]:
         size = self.amounts.get("bytes")
         if size is None or not size.size:
             return {}
@@ -381,7 +381,7 @@ class _Estimates:
                 found[name.replace("load", "utilization")] = replace(over, source=f"{source}, over the link's rate")
         return found
 
-    def _of_packets(self) -> dict[str, Estimate]:
+    def _of_packets(self) -> dict[str, IntervalEstimate]:
         found = {}
         packets, drops, size = (self.amounts.get(kind) for kind in ("packets", "drops", "bytes"))
         if packets is None or not packets.sum():

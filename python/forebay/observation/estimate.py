@@ -10,12 +10,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from forebay.results.deprecated_names import DeprecatedName
+
 __all__ = [
     "CONFIDENCE",
     "FEWEST_SAMPLES",
     "MOST_RATE",
     "NAMED",
-    "Estimate",
+    "IntervalEstimate",
     "Unknown",
     "exactly",
     "given_rate",
@@ -37,7 +39,7 @@ MOST_RATE = 1e15
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A number that the input tells, with its uncertainty.
 
     Attributes
@@ -99,7 +101,7 @@ class Unknown:
 
     Attributes
     ----------
-    what : str
+    quantity : str
         The quantity.
     because : str
         Why this input does not identify it.
@@ -109,16 +111,18 @@ class Unknown:
         Bounds that the input proves, in the unit that an estimate of the quantity would have.
     """
 
-    what: str
+    quantity: str
     because: str
     measure: str
     at_least: float | None = None
     at_most: float | None = None
 
+    what = DeprecatedName("quantity")
 
-def exactly(value: float, unit: str, source: str, samples: int) -> Estimate:
+
+def exactly(value: float, unit: str, source: str, samples: int) -> IntervalEstimate:
     """A number that was counted: it is what it is."""
-    return Estimate(value, value, value, unit, source, samples)
+    return IntervalEstimate(value, value, value, unit, source, samples)
 
 
 def rounded_down(number: float, digits: int = 3) -> float:
@@ -133,19 +137,19 @@ def rounded_up(number: float, digits: int = 3) -> float:
     return math.ceil(number / unit * (1 - 1e-12)) * unit
 
 
-def given_rate(rate_bps: float) -> Estimate:
+def given_rate(rate_bps: float) -> IntervalEstimate:
     """The rate of a link that the user has given, in bit/s."""
     return exactly(rate_bps, "bit/s", "given by --rate", 0)
 
 
-def scaled(estimate: Estimate, factor: float, unit: str) -> Estimate:
+def scaled(estimate: IntervalEstimate, factor: float, unit: str) -> IntervalEstimate:
     """The same estimate times a positive factor, in another unit."""
     assert factor > 0, f"a factor of units is positive: {factor}"
     ends = (estimate.value * factor, estimate.low * factor, estimate.high * factor)
-    return Estimate(*ends, unit, estimate.source, estimate.samples, estimate.independent, estimate.is_most)
+    return IntervalEstimate(*ends, unit, estimate.source, estimate.samples, estimate.independent, estimate.is_most)
 
 
-def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
+def ratio(part: IntervalEstimate, whole: IntervalEstimate, source: str) -> IntervalEstimate:
     """One estimate over another that is independent of it, both above 0: their relative errors add up in quadrature."""
     value, errors = part.value / whole.value, None
     if part.is_bounded and whole.is_bounded:
@@ -153,7 +157,9 @@ def ratio(part: Estimate, whole: Estimate, source: str) -> Estimate:
     return _in_quadrature(value, errors, "", source, part.samples, min(part.effective_samples, whole.effective_samples))
 
 
-def product(first: Estimate, second: Estimate, factor: float, unit: str, source: str) -> Estimate:
+def product(
+    first: IntervalEstimate, second: IntervalEstimate, factor: float, unit: str, source: str
+) -> IntervalEstimate:
     """Two independent estimates above 0, multiplied: their relative errors add up in quadrature."""
     value, errors = first.value * second.value * factor, None
     if first.is_bounded and second.is_bounded and value:
@@ -162,17 +168,17 @@ def product(first: Estimate, second: Estimate, factor: float, unit: str, source:
     return _in_quadrature(value, errors, unit, source, samples, worth)
 
 
-def _relative(found: Estimate) -> tuple[float, float]:
+def _relative(found: IntervalEstimate) -> tuple[float, float]:
     """How far the ends of an interval lie from its value, as parts of it."""
     return (found.value - found.low) / found.value, (found.high - found.value) / found.value
 
 
 def _in_quadrature(
     value: float, errors: Iterable[tuple[float, float]] | None, unit: str, source: str, samples: int, worth: float
-) -> Estimate:
+) -> IntervalEstimate:
     """A value with relative errors below and above; without any it has no interval."""
     if errors is None:
-        return Estimate(value, -math.inf, math.inf, unit, source, samples, min(worth, samples))
+        return IntervalEstimate(value, -math.inf, math.inf, unit, source, samples, min(worth, samples))
     below, above = (math.hypot(*parts) for parts in zip(*errors, strict=True))
     ends = max(0.0, value * (1 - below)), value * (1 + above)
-    return Estimate(value, *ends, unit, source, samples, worth if math.isfinite(worth) else samples)
+    return IntervalEstimate(value, *ends, unit, source, samples, worth if math.isfinite(worth) else samples)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, IntervalEstimate, Unknown
 from forebay.observation.regime import percent
 from forebay.text import formatting
 
@@ -25,7 +25,7 @@ def value_text(number: float, unit: str) -> str:
     return f"{bare_text} a second" if unit == "1/s" else f"{bare_text} {unit}".strip()
 
 
-def interval_text(estimate: Estimate, unit: str | None = None) -> str:
+def interval_text(estimate: IntervalEstimate, unit: str | None = None) -> str:
     """The interval in words: "97.1 to 99.0 Mb/s", or what there is in its place."""
     unit = estimate.unit if unit is None else unit
     low, high = estimate.low, estimate.high
@@ -44,12 +44,12 @@ def interval_text(estimate: Estimate, unit: str | None = None) -> str:
     return f"{first.removesuffix(of_first)} to {last}" if of_first == of_last else f"{first} to {last}"
 
 
-def _samples(estimate: Estimate) -> str:
+def _samples(estimate: IntervalEstimate) -> str:
     """How many independent samples there are, whole ones."""
     return formatting.counted(max(int(estimate.independent), min(estimate.samples, 1)), "independent sample")
 
 
-def evidence_text(estimate: Estimate) -> str:
+def evidence_text(estimate: IntervalEstimate) -> str:
     """The interval, how many samples it rests on, and where these are from."""
     ends = interval_text(estimate)
     is_told = estimate.low < estimate.high and estimate.is_bounded
@@ -62,7 +62,7 @@ def _unit(text: str) -> str:
     return f"{space}{unit}" if number else ""
 
 
-def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
+def estimate_text(estimate: IntervalEstimate, unit: str | None = None) -> str:
     """The value with its interval, if it has one: "98.7 Mb/s (97.1 to 99.0)"."""
     value = value_text(estimate.value, estimate.unit if unit is None else unit)
     if estimate.is_most:
@@ -77,7 +77,7 @@ def estimate_text(estimate: Estimate, unit: str | None = None) -> str:
 
 def unknown_text(unknown: Unknown) -> str:
     """A line on a quantity that is not identifiable."""
-    return f"{unknown.what}: unknown, because {unknown.because}. {formatting.sentence(unknown.measure)}"
+    return f"{unknown.quantity}: unknown, because {unknown.because}. {formatting.sentence(unknown.measure)}"
 
 
 #: Explanation of the intervals, for readers of the output.

@@ -18,11 +18,12 @@ import numpy as np
 
 from forebay.observation.busy_hour import Day
 from forebay.observation.distributions import Cdf, Choice, Distribution
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.load import Load
 from forebay.observation.numbers import rate_text, size_text, time_text
 from forebay.observation.regime import Regime
 from forebay.observation.sample import Quantile, Sample
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
 
 __all__ = [
     "AppLimited",
@@ -68,9 +69,9 @@ class LinkFinding:
 
     Attributes
     ----------
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         In bit/s of IP packets.
-    buffer : Estimate or Unknown
+    buffer : IntervalEstimate or Unknown
         The buffer, in bytes ("byte"), packets ("packets") or time ("s").
     queue : Queue or Unknown
         Its discipline.
@@ -79,8 +80,8 @@ class LinkFinding:
         once than it carries.
     """
 
-    rate: Estimate | Unknown
-    buffer: Estimate | Unknown
+    rate: IntervalEstimate | Unknown
+    buffer: IntervalEstimate | Unknown
     queue: Queue | Unknown
     at_least_bps: float | None = None
 
@@ -91,7 +92,7 @@ class RoundTrips:
 
     Attributes
     ----------
-    each : tuple of Estimate
+    each : tuple of IntervalEstimate
         One for each flow, where they are few.
     quantiles : tuple of Quantile
         In rising order, where they are many.
@@ -99,7 +100,7 @@ class RoundTrips:
         For the scenario; by default made of what is there.
     """
 
-    each: tuple[Estimate, ...] = ()
+    each: tuple[IntervalEstimate, ...] = ()
     quantiles: tuple[Quantile, ...] = ()
     distribution: Distribution | None = None
 
@@ -107,7 +108,7 @@ class RoundTrips:
         assert self.each or self.quantiles, "round trips are those of somebody"
 
     @property
-    def typical(self) -> Estimate:
+    def typical(self) -> IntervalEstimate:
         """That of the middle."""
         if self.each:
             return sorted(self.each, key=lambda estimate: estimate.value)[len(self.each) // 2]
@@ -154,40 +155,44 @@ class OpenLoop:
 
     Attributes
     ----------
-    size, gap : Distribution
+    size, interarrival : Distribution
         Distributions of the payload in bytes, and of the seconds from one beginning to the next.
-    of_size, of_gap : str
+    size_source, interarrival_source : str
         Origins of the distributions, in a clause each.
-    load : Estimate or None
+    load : IntervalEstimate or None
         Load that they offer, in bit/s.
     """
 
     size: Distribution
-    gap: Distribution
-    of_size: str
-    of_gap: str
-    load: Estimate | None = None
+    interarrival: Distribution
+    size_source: str
+    interarrival_source: str
+    load: IntervalEstimate | None = None
+
+    gap = DeprecatedName("interarrival")
+    of_size = DeprecatedName("size_source")
+    of_gap = DeprecatedName("interarrival_source")
 
 
 @dataclass(frozen=True, slots=True)
 class AppLimited:
     """As fast as an application writes: of each flow, in bit/s."""
 
-    rate: Estimate
+    rate: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantRate:
     """Packets at equal distances that do not yield: of all flows together, in bit/s."""
 
-    rate: Estimate
+    rate: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True)
 class PoissonPackets:
     """Packets at random that do not yield: of all flows together, in bit/s."""
 
-    rate: Estimate
+    rate: IntervalEstimate
 
 
 Workload = Persistent | OpenLoop | AppLimited | ConstantRate | PoissonPackets
@@ -209,7 +214,7 @@ class GroupFinding:
     ----------
     name : str
         Their role, never an address: "long flows, 20 to 40 ms".
-    count : Estimate or Unknown or None
+    count : IntervalEstimate or Unknown or None
         Number of concurrent flows; None if transfers come and go, and for traffic that is described as a whole.
     workload : Workload
         The traffic that they send.
@@ -219,13 +224,13 @@ class GroupFinding:
         Probability of each congestion controller by its name in scenarios; None for traffic that does not yield.
     round_trips : RoundTrips, Unknown, or None
         Round trips without queueing; None for traffic that does not yield.
-    packet : Estimate or None
+    packet : IntervalEstimate or None
         Size of a full packet, in bytes.
-    receive_window : Estimate or None
+    receive_window : IntervalEstimate or None
         Receive window in bytes, if the receiver limits the flows.
-    access : Estimate or None
+    access : IntervalEstimate or None
         The flow's own limit elsewhere, in bit/s.
-    rate : Estimate or None
+    rate : IntervalEstimate or None
         Mean rate of one flow, in bit/s.
     ecn, pacing : bool or None
         Whether packets are ECN-capable, and whether they are paced; None if that is not known.
@@ -236,15 +241,15 @@ class GroupFinding:
     """
 
     name: str
-    count: Estimate | Unknown | None
+    count: IntervalEstimate | Unknown | None
     workload: Workload
     limited_by: LimitedBy = "unknown"
     controller: Mapping[str, float] | Unknown | None = None
     round_trips: RoundTrips | Unknown | None = None
-    packet: Estimate | None = None
-    receive_window: Estimate | None = None
-    access: Estimate | None = None
-    rate: Estimate | None = None
+    packet: IntervalEstimate | None = None
+    receive_window: IntervalEstimate | None = None
+    access: IntervalEstimate | None = None
+    rate: IntervalEstimate | None = None
     ecn: bool | None = None
     pacing: bool | None = None
     stack: Stack | None = None
@@ -264,13 +269,13 @@ class FlowFinding:
     ----------
     role : str
         Never an address: "long 1".
-    lasting_s, carried_bytes : float
+    duration_s, carried_bytes : float
         How long it was seen, and what it carried meanwhile.
-    rate : Estimate or None
+    rate : IntervalEstimate or None
         In bit/s.
-    round_trip : Estimate or None
+    round_trip : IntervalEstimate or None
         Without queueing, in seconds.
-    loss : Estimate or None
+    loss : IntervalEstimate or None
         Share of its packets.
     controller : str
         With its probability, or empty.
@@ -278,13 +283,15 @@ class FlowFinding:
     """
 
     role: str
-    lasting_s: float
+    duration_s: float
     carried_bytes: float
-    rate: Estimate | None
-    round_trip: Estimate | None
-    loss: Estimate | None
+    rate: IntervalEstimate | None
+    round_trip: IntervalEstimate | None
+    loss: IntervalEstimate | None
     controller: str
     limited_by: LimitedBy
+
+    lasting_s = DeprecatedName("duration_s")
 
 
 @dataclass(frozen=True)
@@ -293,7 +300,7 @@ class FittedDistribution:
 
     Attributes
     ----------
-    what : str
+    quantity : str
         The quantity, such as "size of transfers".
     unit : {"s", "byte"}
         Unit of the sample and of the distribution.
@@ -305,11 +312,13 @@ class FittedDistribution:
         The name of the distribution, and the reason for it.
     """
 
-    what: str
+    quantity: str
     unit: Literal["s", "byte"]
     data: Sample
     distribution: Distribution
     why: str
+
+    what = DeprecatedName("quantity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +339,7 @@ class Finding:
     ----------
     input : Input
     link : LinkFinding
-    limited : Estimate or Unknown
+    limited_flows : IntervalEstimate or Unknown
         Long flows that this link limits, at a time on average.
     regime : Regime
     groups : tuple of GroupFinding
@@ -342,8 +351,8 @@ class Finding:
         Samples with the distributions that the scenario uses for them.
     unknown : tuple of Unknown
         Quantities that the input does not identify.
-    remarks : tuple of str
-        Remarks on the input: sampled, cut off, merged by segmentation offload, with clock steps.
+    notes : tuple of str
+        Notes on the input: sampled, cut off, merged by segmentation offload, with clock steps.
     day : Day or None
         Load over the day, where the input has one; the other fields are of the part that it names.
     assumed : tuple of str
@@ -352,25 +361,30 @@ class Finding:
 
     input: Input
     link: LinkFinding
-    limited: Estimate | Unknown
+    limited_flows: IntervalEstimate | Unknown
     regime: Regime
     groups: tuple[GroupFinding, ...] = ()
     load: Load | None = None
     flows: tuple[FlowFinding, ...] = ()
     distributions: tuple[FittedDistribution, ...] = ()
     unknown: tuple[Unknown, ...] = ()
-    remarks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     day: Day | None = None
     assumed: tuple[str, ...] = ()
+
+    limited = DeprecatedName("limited_flows")
+    remarks = DeprecatedName("notes")
 
     @property
     def unidentified(self) -> tuple[Unknown, ...]:
         """All that the input does not identify, of the link and of groups too, each once."""
-        of_link = (self.link.rate, self.link.buffer, self.link.queue, self.limited)
+        of_link = (self.link.rate, self.link.buffer, self.link.queue, self.limited_flows)
         unknown = [each for each in of_link if isinstance(each, Unknown)]
         if self.load is not None:
             # An unknown rate implies that the time at which the link is full is unknown.
-            of_load = (self.load.hurst,) if isinstance(self.link.rate, Unknown) else (self.load.filled, self.load.hurst)
+            of_load = (
+                (self.load.hurst,) if isinstance(self.link.rate, Unknown) else (self.load.full_share, self.load.hurst)
+            )
             unknown += [each for each in of_load if isinstance(each, Unknown)]
         unknown += self.unknown
         for group in self.groups:
@@ -385,7 +399,7 @@ STEADY_S = 0.1
 
 def known_rate(finding: Finding) -> float | None:
     """The rate of the link in bit/s; None where it is not known."""
-    return finding.link.rate.value if isinstance(finding.link.rate, Estimate) else None
+    return finding.link.rate.value if isinstance(finding.link.rate, IntervalEstimate) else None
 
 
 def rate_at_least(finding: Finding) -> float | None:
@@ -462,7 +476,8 @@ def finding_json(finding: Finding) -> dict[str, Any]:
 def _to_jsonable(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         kind = {"kind": _KINDS[type(value)]} if type(value) in _KINDS else {}
-        return kind | {each.name: _to_jsonable(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        data = {each.name: _to_jsonable(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        return kind | with_deprecated_keys(type(value), data)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -481,11 +496,11 @@ def _(value: list[Any] | tuple[Any, ...]) -> Any:
 def _(value: Unknown) -> Any:
     ends = {"at_least": value.at_least, "at_most": value.at_most}
     values = {name: _to_jsonable(end) for name, end in ends.items() if end is not None}
-    return {"unknown": value.what, "because": value.because, "measure": value.measure, **values}
+    return {"unknown": value.quantity, "because": value.because, "measure": value.measure, **values}
 
 
 @_to_jsonable.register
-def _(value: Estimate) -> Any:
+def _(value: IntervalEstimate) -> Any:
     values = {each.name: _to_jsonable(getattr(value, each.name)) for each in dataclasses.fields(value)}
     return values if value.is_most else {name: each for name, each in values.items() if name != "is_most"}
 
@@ -500,29 +515,39 @@ def _(value: Sample) -> Any:
 @_to_jsonable.register
 def _(value: FittedDistribution) -> Any:
     distribution = value.distribution.form(time_text if value.unit == "s" else size_text)
-    return {
-        "what": value.what,
+    data = {
+        "quantity": value.quantity,
         "unit": value.unit,
         "data": _to_jsonable(value.data),
-        "law": distribution,
+        "distribution": distribution,
         "why": value.why,
     }
+    return with_deprecated_keys(FittedDistribution, data) | {"law": distribution}
 
 
 @_to_jsonable.register
 def _(value: OpenLoop) -> Any:
-    laws = {"size": value.size.form(size_text), "gap": value.gap.form(time_text)}
-    values = {"of_size": value.of_size, "of_gap": value.of_gap, "load": _to_jsonable(value.load)}
-    return {"kind": _KINDS[OpenLoop], **laws, **values}
+    data = {
+        "kind": _KINDS[OpenLoop],
+        "size": value.size.form(size_text),
+        "interarrival": value.interarrival.form(time_text),
+        "size_source": value.size_source,
+        "interarrival_source": value.interarrival_source,
+        "load": _to_jsonable(value.load),
+    }
+    return with_deprecated_keys(OpenLoop, data)
 
 
 @_to_jsonable.register
 def _(value: RoundTrips) -> Any:
     distribution = None if value.distribution is None else value.distribution.form(time_text)
-    return {"each": _to_jsonable(value.each), "quantiles": _to_jsonable(value.quantiles), "law": distribution}
+    return {"each": _to_jsonable(value.each), "quantiles": _to_jsonable(value.quantiles)} | {
+        "distribution": distribution,
+        "law": distribution,
+    }
 
 
-def amount_text(estimate: Estimate, digits: int) -> str:
+def amount_text(estimate: IntervalEstimate, digits: int) -> str:
     """An estimate as a scenario writes it, by its unit."""
     written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(estimate.unit)
     if written is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, IntervalEstimate
 from forebay.results.statistics import normal_quantile, student_quantile
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ BATCHES = 10
 _PER_BATCH = 10
 
 
-def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: str, source: str) -> Estimate:
+def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: str, source: str) -> IntervalEstimate:
     """A ratio of two sums, such as bytes over seconds, with an interval from batches of neighbors.
 
     The delta method's variance of a ratio estimator (Cochran, "Sampling Techniques", 1977, equation 6.9) over batch
@@ -49,13 +49,13 @@ def batch_ratio(above: NDArray[np.float64], below: NDArray[np.float64], unit: st
     count = int(above.size)
     batches = min(BATCHES, count)
     if count < FEWEST_SAMPLES:
-        return Estimate(ratio, -math.inf, math.inf, unit, source, count)
+        return IntervalEstimate(ratio, -math.inf, math.inf, unit, source, count)
     tops, bottoms = _totals(above, batches), _totals(below, batches)
     rest = tops - ratio * bottoms
     error = math.sqrt(float((rest**2).sum()) * batches / (batches - 1)) / float(below.sum())
     half = student_quantile((1 + CONFIDENCE) / 2, batches - 1) * error
     worth = min(effective_samples_of_mean(above - ratio * below, batches), float(np.count_nonzero(above)))
-    return Estimate(ratio, max(0.0, ratio - half), ratio + half, unit, source, count, worth)
+    return IntervalEstimate(ratio, max(0.0, ratio - half), ratio + half, unit, source, count, worth)
 
 
 def effective_samples_of_mean(series: NDArray[np.float64], batches: int) -> float:
@@ -82,13 +82,13 @@ def _totals(series: NDArray[np.float64], batches: int) -> NDArray[np.float64]:
     return np.add.reduceat(series, edges)
 
 
-def share_without_events(trials: float, source: str) -> Estimate:
+def share_without_events(trials: float, source: str) -> IntervalEstimate:
     """A probability of which no event was seen: zero, and at most what would have shown one in 95 of 100 cases.
 
     Trials count as independent, so that the bound is of a share spread evenly over them.
     """
     high = 1 - (1 - (1 + CONFIDENCE) / 2) ** (1 / trials) if trials > 0 else 1.0
-    return Estimate(0.0, 0.0, high, "", source, int(trials))
+    return IntervalEstimate(0.0, 0.0, high, "", source, int(trials))
 
 
 def independent_of(series: NDArray[np.float64]) -> float:
@@ -106,7 +106,7 @@ def independent_of(series: NDArray[np.float64]) -> float:
 
 def quantile(
     sample: NDArray[np.float64], share: float, unit: str, source: str, independent: float | None = None
-) -> Estimate:
+) -> IntervalEstimate:
     """A quantile with the distribution-free interval of order statistics (David and Nagaraja 2003, section 7.1).
 
     Parameters
@@ -130,7 +130,7 @@ def weighted_quantile(
     unit: str,
     source: str,
     independent: float | None = None,
-) -> Estimate:
+) -> IntervalEstimate:
     """As `quantile`, but each observation has a weight, such as a time or a number of packets."""
     order = np.argsort(sample, kind="stable")
     values = sample[order]
@@ -143,4 +143,4 @@ def weighted_quantile(
     found = [float(values[min(int(np.searchsorted(upto, each - 1e-12)), values.size - 1)]) for each in at]
     low = found[1] if at[1] > 0 else min(0.0, found[0])
     high = found[2] if at[2] < 1 else math.inf
-    return Estimate(found[0], low, high, unit, source, int(values.size), count)
+    return IntervalEstimate(found[0], low, high, unit, source, int(values.size), count)

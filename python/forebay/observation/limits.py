@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forebay.observation.congestion_signals import congestion_signals
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.schedules import Schedule, find_schedule
 from forebay.observation.streams import Place, Stream
 
@@ -219,7 +219,7 @@ def _waits(stream: Stream) -> bool:
     """Whether the round trips of a stream rise and fall, as far as they are known."""
     if stream.windows is None:
         return False
-    times = stream.windows.behind_s + np.nan_to_num(stream.windows.before_s)
+    times = stream.windows.downstream_rtt_s + np.nan_to_num(stream.windows.upstream_rtt_s)
     times = times[np.isfinite(times)]
     return len(times) > 0 and float(np.median(times)) > _WAITS * float(times.min())
 
@@ -245,7 +245,11 @@ def _shows_pauses(stream: Stream) -> bool:
     """
     if len(stream.losses_s) >= _EVENTS:
         return False
-    return stream.pauses > 0 or stream.before_s is None or (stream.behind_s or 0.0) >= _NEAR_RECEIVER * stream.before_s
+    return (
+        stream.pauses > 0
+        or stream.upstream_rtt_s is None
+        or (stream.downstream_rtt_s or 0.0) >= _NEAR_RECEIVER * stream.upstream_rtt_s
+    )
 
 
 def receiver_share(stream: Stream) -> float:
@@ -255,12 +259,12 @@ def receiver_share(stream: Stream) -> float:
     this place has not seen yet is in the window, too: as much as passes in the time from here to the sender and back.
     """
     windows = stream.windows
-    if math.isnan(stream.window_limited) or windows is None or stream.before_s is None:
+    if math.isnan(stream.window_limited) or windows is None or stream.upstream_rtt_s is None:
         return float(np.nan_to_num(stream.window_limited))
-    each = max(1, round((stream.before_s + (stream.behind_s or 0.0)) / windows.width_s))
+    each = max(1, round((stream.upstream_rtt_s + (stream.downstream_rtt_s or 0.0)) / windows.width_s))
     payload = windows.bytes * (stream.payload_bytes / max(stream.bytes, 1))
     rate = np.convolve(payload, np.ones(each) / each, mode="same") / windows.width_s
-    before = np.where(np.isfinite(windows.before_s), windows.before_s, stream.before_s)
+    before = np.where(np.isfinite(windows.upstream_rtt_s), windows.upstream_rtt_s, stream.upstream_rtt_s)
     held = windows.flight_bytes + rate * before
     known = np.isfinite(held) & np.isfinite(windows.receive_window_bytes)
     full = held[known] > _FULL_WINDOW * windows.receive_window_bytes[known]
@@ -269,9 +273,9 @@ def receiver_share(stream: Stream) -> float:
 
 def _lost_at(stream: Stream, full_s: NDArray[np.float64]) -> float:
     """Share of its loss events at which the link was full: a repair is seen a round trip behind the loss."""
-    times = (stream.behind_s or 0.0) + (stream.before_s or 0.0)
-    if stream.windows is not None and np.isfinite(stream.windows.longest_behind_s).any():
-        times = max(times, float(np.nanmedian(stream.windows.longest_behind_s)) + (stream.before_s or 0.0))
+    times = (stream.downstream_rtt_s or 0.0) + (stream.upstream_rtt_s or 0.0)
+    if stream.windows is not None and np.isfinite(stream.windows.max_downstream_rtt_s).any():
+        times = max(times, float(np.nanmedian(stream.windows.max_downstream_rtt_s)) + (stream.upstream_rtt_s or 0.0))
     first = np.searchsorted(full_s, stream.losses_s - 2.0 * times)
     last = np.searchsorted(full_s, stream.losses_s, side="right")
     return float(np.mean(last > first)) if len(first) else 0.0
@@ -281,7 +285,7 @@ def _is_constant(stream: Stream) -> bool:
     """Whether its rate varies by little over many round trips."""
     if stream.windows is None:
         return False
-    times = stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
+    times = stream.windows.downstream_rtt_s[np.isfinite(stream.windows.downstream_rtt_s)]
     round_s = float(np.median(times)) if len(times) else 0.0
     rates = stream.windows.rates_over(max(_ROUNDS * round_s, _AT_LEAST_S))
     # The first window is that of its slow start, a last one may be half.
@@ -293,7 +297,7 @@ def _is_constant(stream: Stream) -> bool:
 
 def count_limited(
     streams: Sequence[Stream], found: Sequence[Limit], capture: tuple[float, float], within_s: float = 1.0
-) -> Estimate:
+) -> IntervalEstimate:
     """The number of streams that this link limits at a time: the mean over the capture, with quantiles over time.
 
     Streams of which nothing tells what limits them are in the upper end of the interval.
@@ -312,4 +316,4 @@ def count_limited(
     high = max(high, float(np.quantile(surely + perhaps, 0.95)), mean)
     limited = sum(limit is Limit.LINK for limit in found)
     source = f"{limited} of {len(found)} long flows, over time"
-    return Estimate(mean, min(low, mean), high, "", source, len(found))
+    return IntervalEstimate(mean, min(low, mean), high, "", source, len(found))

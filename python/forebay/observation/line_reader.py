@@ -32,7 +32,7 @@ __all__ = [
     "split_lines",
 ]
 
-#: Told bytes that were read, and of how many, where that is known.
+#: Called with the bytes read so far, and with the size of the input if it is known.
 Progress = Callable[[int, int | None], object]
 
 #: Bytes that are read at once, and that one line may have.

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, IntervalEstimate, Unknown
 from forebay.observation.packet_timing import FEWEST_GAPS, PACKETS_AT_ONCE, PACKETS_PER_WINDOW, STANDS_STILL, Bins, Gaps
 from forebay.text.formatting import bandwidth
 
@@ -49,7 +49,7 @@ _AT_CEILING = 0.2
 _NEAR = 0.02
 
 
-def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
+def link_rate(gaps: Gaps, load: Bins) -> IntervalEstimate | Unknown:
     """The rate in bits of IP packets per second.
 
     Parameters
@@ -59,7 +59,7 @@ def link_rate(gaps: Gaps, load: Bins) -> Estimate | Unknown:
     load : Bins
         The load of the same packets.
     """
-    spikes = [spike for size in (gaps.before, gaps.behind) if (spike := _spike(size, gaps, load)) is not None]
+    spikes = [spike for size in (gaps.before, gaps.after) if (spike := _spike(size, gaps, load)) is not None]
     if spikes:
         return max(spikes, key=lambda spike: spike[0])[1]
     ceiling = _ceiling(load, gaps.resolution_s)
@@ -116,7 +116,7 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, Estimate] | None:
+def _spike(size: NDArray[np.float64], gaps: Gaps, load: Bins) -> tuple[float, IntervalEstimate] | None:
     """The fastest rate at which many packets left, and the share of bytes that did."""
     weights = gaps.counts * size
     known = (size > 0) & (gaps.counts > 0)
@@ -177,7 +177,7 @@ def _of_spike(
     *,
     tick: float,
     seconds: NDArray[np.float64],
-) -> Estimate:
+) -> IntervalEstimate:
     """The mean of a spike, and the middle nine tenths of the bins that hold nine tenths of it.
 
     The number of packets is so large that the mean has no scatter. Two errors remain. The histogram locates a gap only
@@ -197,7 +197,7 @@ def _of_spike(
         high = max(float(rates[last] / (1.0 - min(errors[last], 0.5))), value)
         rest = (1.0 - CONFIDENCE) / 2.0 * (high - low)
         low, high = min(low + rest, value), max(high - rest, value)
-    return Estimate(
+    return IntervalEstimate(
         value,
         max(low - resolved, 0.1 * value),
         high + resolved,
@@ -228,7 +228,7 @@ def _is_beaten(rate_bps: float, slower_bps: float, load: Bins) -> bool:
     return most < _REACHED * rate_bps and abs(most / slower_bps - 1.0) < _ALIKE
 
 
-def _ceiling(load: Bins, tick_s: float = 0.0) -> Estimate | None:
+def _ceiling(load: Bins, tick_s: float = 0.0) -> IntervalEstimate | None:
     """The rate that the load of many windows comes near to and none goes beyond."""
     packets = float(load.packets.sum())
     if packets < 10 * PACKETS_PER_WINDOW:
@@ -247,4 +247,4 @@ def _ceiling(load: Bins, tick_s: float = 0.0) -> Estimate | None:
     # A window begins and ends within a packet, and within a tick of the clock.
     packet = 1.0 / PACKETS_PER_WINDOW + tick_s / window
     low, high = min(float(near.min()), value * (1.0 - packet)), max(float(loads.max()), value * (1.0 + packet))
-    return Estimate(value, low, high, "bit/s", CEILING, len(near))
+    return IntervalEstimate(value, low, high, "bit/s", CEILING, len(near))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, Estimate, Unknown, ratio
+from forebay.observation.estimate import CONFIDENCE, FEWEST_SAMPLES, IntervalEstimate, Unknown, ratio
 from forebay.observation.intervals import effective_samples_of_mean
 from forebay.observation.sample import Quantile
+from forebay.results.deprecated_names import DeprecatedName
 
 __all__ = ["SCALES", "Burstiness", "Column", "Load", "LoadSeries", "Scale", "load_of"]
 
@@ -83,7 +84,7 @@ class Burstiness:
     """
 
     scale_s: float
-    index: Estimate
+    index: IntervalEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,32 +93,35 @@ class Load:
 
     Attributes
     ----------
-    mean : Estimate
+    mean : IntervalEstimate
         Mean load, in bit/s.
-    utilization : Estimate or Unknown
+    utilization : IntervalEstimate or Unknown
         The mean over the link's rate.
-    filled : Estimate or Unknown
+    full_share : IntervalEstimate or Unknown
         Share of windows of 100 ms in which the link was full.
     scales : tuple of Scale
         Time scales from the shortest to the longest that the input tells.
     burstiness : tuple of Burstiness
         Burstiness from short windows to long ones.
-    hurst : Estimate or Unknown
+    hurst : IntervalEstimate or Unknown
         Hurst's exponent: 0.5 without memory, up to 1 where bursts have bursts at all scales.
     packet_bytes : float
         Unit of the index of dispersion: the mean size of a packet.
-    left_out : tuple of str
+    omitted_scales : tuple of str
         Scales that the input does not tell, with the reason.
     """
 
-    mean: Estimate
-    utilization: Estimate | Unknown
-    filled: Estimate | Unknown
+    mean: IntervalEstimate
+    utilization: IntervalEstimate | Unknown
+    full_share: IntervalEstimate | Unknown
     scales: tuple[Scale, ...]
     burstiness: tuple[Burstiness, ...]
-    hurst: Estimate | Unknown
+    hurst: IntervalEstimate | Unknown
     packet_bytes: float
-    left_out: tuple[str, ...] = ()
+    omitted_scales: tuple[str, ...] = ()
+
+    filled = DeprecatedName("full_share")
+    left_out = DeprecatedName("omitted_scales")
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,7 @@ def load_of(
     bytes_in_bins: ArrayLike,
     bin_s: float,
     *,
-    rate: Estimate | Unknown,
+    rate: IntervalEstimate | Unknown,
     source: str,
     packet_bytes: float = 1500.0,
     tick_s: float = 0.0,
@@ -162,7 +166,7 @@ def load_of(
         Bytes of IP packets in consecutive bins, at least two.
     bin_s : float
         Length of a bin in seconds.
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         Rate of the link, in bit/s.
     source : str
         The origin of the series, in a clause.
@@ -185,16 +189,16 @@ def load_of(
         raise ValueError(msg)
     bps = bins * (8 / bin_s)
     mean = _mean(bps, "bit/s", source)
-    left_out = {scale: _reason_to_omit(bins, bin_s, scale, tick_s) for scale in SCALES}
+    omitted = {scale: _reason_to_omit(bins, bin_s, scale, tick_s) for scale in SCALES}
     return Load(
         mean=mean,
         utilization=_utilization(mean, rate),
-        filled=_filled(bins, bin_s, rate, source),
-        scales=tuple(_scale(bins, bin_s, scale, source) for scale, why in left_out.items() if why is None),
+        full_share=_full_share(bins, bin_s, rate, source),
+        scales=tuple(_scale(bins, bin_s, scale, source) for scale, why in omitted.items() if why is None),
         burstiness=tuple(_burstiness(bins, bin_s, packet_bytes, source)),
         hurst=_hurst(bins, bin_s, source),
         packet_bytes=packet_bytes,
-        left_out=_together(left_out),
+        omitted_scales=_together(omitted),
     )
 
 
@@ -211,12 +215,12 @@ def _reason_to_omit(bins: Numbers, bin_s: float, scale: float, tick_s: float) ->
     return None
 
 
-def _together(left_out: Mapping[float, str | None]) -> tuple[str, ...]:
+def _together(omitted: Mapping[float, str | None]) -> tuple[str, ...]:
     """Scales that are left out for the same reason in one line each: "1 ms and 100 ms: the input lasts 0.1 s"."""
     from forebay.text.formatting import clock_time, duration, exactly
 
     found: dict[str, list[str]] = {}
-    for scale, why in left_out.items():
+    for scale, why in omitted.items():
         if why is not None:
             found.setdefault(why, []).append(exactly(duration(scale)) if scale < 60 else clock_time(scale))
     return tuple(f"{', '.join(scales)}: {why}" for why, scales in found.items())
@@ -228,7 +232,7 @@ def _summed(bins: Numbers, factor: int) -> Numbers:
     return np.asarray(bins[: windows * factor].reshape(windows, factor).sum(axis=1), dtype=np.float64)
 
 
-def _mean(series: Numbers, unit: str, source: str) -> Estimate:
+def _mean(series: Numbers, unit: str, source: str) -> IntervalEstimate:
     from forebay.results.statistics import mean_interval
 
     value = float(np.mean(series))
@@ -236,12 +240,12 @@ def _mean(series: Numbers, unit: str, source: str) -> Estimate:
     inside = mean_interval([float(np.mean(batch)) for batch in batches], CONFIDENCE)
     half = inside.half_width
     if half is None or series.size < FEWEST_SAMPLES:
-        return Estimate(value, -math.inf, math.inf, unit, source, int(series.size))
+        return IntervalEstimate(value, -math.inf, math.inf, unit, source, int(series.size))
     worth = effective_samples_of_mean(series, BATCHES)
     if np.ptp(series) > 0 and not _is_share(series):
         # Where packets are few, most windows are empty and tell nothing of how much they vary.
         worth = min(worth, float(np.count_nonzero(series)))
-    return Estimate(value, max(0.0, value - half), value + half, unit, source, int(series.size), worth)
+    return IntervalEstimate(value, max(0.0, value - half), value + half, unit, source, int(series.size), worth)
 
 
 def _is_share(series: Numbers) -> bool:
@@ -249,15 +253,17 @@ def _is_share(series: Numbers) -> bool:
     return bool(np.all((series == 0) | (series == 1)))
 
 
-def _utilization(mean: Estimate, rate: Estimate | Unknown) -> Estimate | Unknown:
+def _utilization(mean: IntervalEstimate, rate: IntervalEstimate | Unknown) -> IntervalEstimate | Unknown:
     if isinstance(rate, Unknown):
         return Unknown("utilization", "the link's rate is not known", rate.measure)
     if mean.value == 0:
-        return Estimate(0.0, 0.0, 0.0, "", mean.source, mean.samples)
+        return IntervalEstimate(0.0, 0.0, 0.0, "", mean.source, mean.samples)
     return ratio(mean, rate, f"{mean.source}, over the link's rate")
 
 
-def _filled(bins: Numbers, bin_s: float, rate: Estimate | Unknown, source: str) -> Estimate | Unknown:
+def _full_share(
+    bins: Numbers, bin_s: float, rate: IntervalEstimate | Unknown, source: str
+) -> IntervalEstimate | Unknown:
     """Share of windows in which the link was full."""
     what = "share of time in which the link is full"
     if isinstance(rate, Unknown):
@@ -275,7 +281,7 @@ def _filled(bins: Numbers, bin_s: float, rate: Estimate | Unknown, source: str) 
         return found
     low = 1 - never if found.value == 1 else found.low
     high = never if found.value == 0 else min(1.0, found.high)
-    return Estimate(found.value, low, high, "", source, found.samples, found.independent)
+    return IntervalEstimate(found.value, low, high, "", source, found.samples, found.independent)
 
 
 def _scale(bins: Numbers, bin_s: float, scale: float, source: str) -> Scale:
@@ -302,7 +308,7 @@ def _quantile(series: Numbers, p: float, source: str) -> Quantile:
     spread = min(0.5, max(inside.high - inside.value, 1 / series.size))
     low, high = (float(each) for each in np.quantile(series, np.clip([p - spread, p + spread], 0, 1)))
     ends = min(low, value), max(high, value)
-    return Quantile(p, Estimate(value, *ends, "bit/s", source, int(series.size), inside.independent))
+    return Quantile(p, IntervalEstimate(value, *ends, "bit/s", source, int(series.size), inside.independent))
 
 
 def _columns(series: Numbers, length: float) -> tuple[Column, ...]:
@@ -329,7 +335,7 @@ def _burstiness(bins: Numbers, bin_s: float, packet_bytes: float, source: str) -
     return found
 
 
-def _variance(windows: Numbers, source: str, scale: float) -> Estimate | None:
+def _variance(windows: Numbers, source: str, scale: float) -> IntervalEstimate | None:
     """Variance with an interval by leaving out one block of neighbors after the other (jackknife of its logarithm)."""
     from forebay.results.statistics import student_quantile
 
@@ -340,20 +346,20 @@ def _variance(windows: Numbers, source: str, scale: float) -> Estimate | None:
     first = np.array([np.sum(block - middle) for block in blocks])
     second = np.array([np.sum((block - middle) ** 2) for block in blocks])
     rest = windows.size - count
-    left_out = ((np.sum(second) - second) - (np.sum(first) - first) ** 2 / rest) / (rest - 1)
+    omitted = ((np.sum(second) - second) - (np.sum(first) - first) ** 2 / rest) / (rest - 1)
     variance = float(np.var(windows, ddof=1))
-    if not (variance > 0 and np.all(left_out > 0)):
+    if not (variance > 0 and np.all(omitted > 0)):
         return None
-    logs = np.log(left_out)
+    logs = np.log(omitted)
     many = len(blocks)
     error = math.sqrt((many - 1) / many * float(np.sum((logs - np.mean(logs)) ** 2)))
     factor = math.exp(min(50.0, student_quantile((1 + CONFIDENCE) / 2, many - 1) * error))
     value = variance * scale
     worth = int(np.count_nonzero(windows))
-    return Estimate(value, value / factor, value * factor, "packets", source, int(windows.size), worth)
+    return IntervalEstimate(value, value / factor, value * factor, "packets", source, int(windows.size), worth)
 
 
-def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
+def _hurst(bins: Numbers, bin_s: float, source: str) -> IntervalEstimate | Unknown:
     """Hurst's exponent from Haar wavelets: Abry and Veitch, Wavelet analysis of long-range-dependent traffic, 1998.
 
     The logarithm of the mean square of an octave's details is a line in the octave, of slope 2H - 1; the line begins at
@@ -385,7 +391,7 @@ def _hurst(bins: Numbers, bin_s: float, source: str) -> Estimate | Unknown:
             where = f"Haar wavelets over windows of {begin:.3g} to {end:.3g} s"
             value, low, high = (min(max(each, 0.0), 1.0) for each in (value, value - half, value + half))
             busy = int(np.count_nonzero(bins))
-            return Estimate(value, low, high, "", f"{source}, {where}", int(bins.size), busy)
+            return IntervalEstimate(value, low, high, "", f"{source}, {where}", int(bins.size), busy)
     return Unknown("Hurst exponent of the load", "its variance does not follow one power law over time scales", measure)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 
 __all__ = ["DIGITS", "digits_of", "rate_text", "seconds_text", "size_text", "time_text"]
 
@@ -37,7 +37,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds >= 1000 else f"{seconds:.3g} s"
 
 
-def digits_of(estimate: Estimate) -> int:
+def digits_of(estimate: IntervalEstimate) -> int:
     """Significant digits that an estimate deserves.
 
     Rounding moves it by a tenth of the shorter side of its interval at most, so that what is written lies in it.

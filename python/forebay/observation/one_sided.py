@@ -5,14 +5,14 @@ Inputs of flow records, counters and sockets use them in their findings.
 
 from __future__ import annotations
 
-from forebay.observation.estimate import Estimate, Unknown, given_rate
+from forebay.observation.estimate import IntervalEstimate, Unknown, given_rate
 from forebay.observation.load import Load
 from forebay.observation.regime import Regime, regime_of
 
 __all__ = ["given_or_unknown", "regime_without_packets", "unknown_queue"]
 
 
-def given_or_unknown(rate_bps: float | None, because: str) -> Estimate | Unknown:
+def given_or_unknown(rate_bps: float | None, because: str) -> IntervalEstimate | Unknown:
     """The rate that the user gives; unknown if there is none."""
     if rate_bps is not None:
         return given_rate(rate_bps)
@@ -24,7 +24,7 @@ def unknown_queue(what: str, because: str) -> Unknown:
     return Unknown(what, because, "read it from the router's configuration, or capture both sides of the queue")
 
 
-def regime_without_packets(load: Load | None, limited: Estimate | Unknown, because: str) -> Regime:
+def regime_without_packets(load: Load | None, limited: IntervalEstimate | Unknown, because: str) -> Regime:
     """The regime of a load; unknown if there is no load over time."""
     if load is None:
         return Regime("unknown", f"unknown, because {because}", ())

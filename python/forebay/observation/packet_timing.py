@@ -47,8 +47,8 @@ class Gaps:
 
     Attributes
     ----------
-    before, behind : array of float
-        Bytes of the packet before the gap and of the one behind it.
+    before, after : array of float
+        Bytes of the packet before the gap and of the one after it.
     seconds : array of float
         The gap; never below 0.
     widths_s : array of float
@@ -60,7 +60,7 @@ class Gaps:
     """
 
     before: NDArray[np.float64]
-    behind: NDArray[np.float64]
+    after: NDArray[np.float64]
     seconds: NDArray[np.float64]
     widths_s: NDArray[np.float64]
     counts: NDArray[np.float64]

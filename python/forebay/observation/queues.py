@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 
 __all__ = ["Backlogs", "Queue", "queue_limit"]
 
@@ -56,7 +56,7 @@ class Queue:
 
     Attributes
     ----------
-    limit : Estimate or Unknown
+    limit : IntervalEstimate or Unknown
         Its buffer, in bytes or in packets.
     tail_drop : bool or None
         Whether it drops at its tail; None if there are too few losses to tell.
@@ -64,7 +64,7 @@ class Queue:
         Whether the other side of it was not captured.
     """
 
-    limit: Estimate | Unknown
+    limit: IntervalEstimate | Unknown
     tail_drop: bool | None
     is_one_sided: bool = False
 
@@ -115,8 +115,8 @@ class _Enclosed:
     losses: int
 
     @property
-    def estimate(self) -> Estimate:
-        return Estimate(self.value, self.low, self.high, self.unit, self.source, self.losses)
+    def estimate(self) -> IntervalEstimate:
+        return IntervalEstimate(self.value, self.low, self.high, self.unit, self.source, self.losses)
 
 
 def _limit(taken: float, lost: NDArray[np.float64], unit: str, own: float) -> _Enclosed | None:

@@ -101,7 +101,7 @@ def _excess(bytes_: NDArray[np.float64], each: float) -> float:
 
 def _acknowledged(streams: Sequence[Stream], seconds: float, largest: float, tick_s: float) -> float:
     """Bytes a second that passed the queue behind this place, of streams whose acknowledgments were seen."""
-    answered = [stream for stream in streams if stream.responsive and stream.behind_samples > 0]
+    answered = [stream for stream in streams if stream.responsive and stream.downstream_samples > 0]
     if not answered:
         return 0.0
     # The streams that ended were delivered; the last flight of the others may be lost.
@@ -136,9 +136,9 @@ def _acknowledged(streams: Sequence[Stream], seconds: float, largest: float, tic
 
 def _longest_s(stream: Stream) -> float:
     """The longest time to an acknowledgment that was seen."""
-    if stream.windows is None or not np.isfinite(stream.windows.longest_behind_s).any():
-        return stream.behind_s or 0.0
-    return float(np.nanmax(stream.windows.longest_behind_s))
+    if stream.windows is None or not np.isfinite(stream.windows.max_downstream_rtt_s).any():
+        return stream.downstream_rtt_s or 0.0
+    return float(np.nanmax(stream.windows.max_downstream_rtt_s))
 
 
 def _last_flight(stream: Stream) -> float:

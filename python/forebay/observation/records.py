@@ -16,7 +16,7 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.observation.busy_hour import WHOLE, Day, Intervals, Span, Window, day_of
 from forebay.observation.counter_files.speeds import check_load
-from forebay.observation.estimate import MOST_RATE, Estimate, Unknown, given_rate
+from forebay.observation.estimate import MOST_RATE, IntervalEstimate, Unknown, given_rate
 from forebay.observation.flow_records.directions import BACKWARD, FORWARD
 from forebay.observation.flow_records.flow_assembly import Evidence, Timeouts, assemble_flows, gather, timeouts
 from forebay.observation.flow_records.flow_statistics import Covered, FlowStatistics, unknown_of
@@ -81,7 +81,7 @@ class FlowRecords:
     long_flows: Series
     arrivals_s: NDArray[np.float64]
     sizes: NDArray[np.float64]
-    estimates: Mapping[str, Estimate]
+    estimates: Mapping[str, IntervalEstimate]
     unknown: tuple[Unknown, ...]
     notes: tuple[str, ...]
     day: Day | None

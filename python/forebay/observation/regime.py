@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.load import FILLED, Load
 from forebay.text.formatting import counted
 
@@ -45,61 +45,61 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def regime_of(load: Load, *, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> Regime:
+def regime_of(load: Load, *, limited: IntervalEstimate | Unknown, unyielding: IntervalEstimate | Unknown) -> Regime:
     """Name the regime.
 
     Parameters
     ----------
     load : Load
         The load that the link carried.
-    limited : Estimate or Unknown
+    limited : IntervalEstimate or Unknown
         Long flows that this link limits, at a time on average.
-    unyielding : Estimate or Unknown
+    unyielding : IntervalEstimate or Unknown
         Offered load of the traffic that does not yield to losses, as a share of the link's rate: its load divided by
         the share of its packets that gets through.
     """
     evidence = tuple(_evidence(load, limited, unyielding))
-    if isinstance(unyielding, Estimate) and unyielding.value >= 1:
+    if isinstance(unyielding, IntervalEstimate) and unyielding.value >= 1:
         doubt = ", with an interval that reaches below 100 %" if _reaches_below(unyielding, 1) else ""
         return Regime("overload", f"unresponsive traffic has a load of {percent(unyielding.value)}{doubt}", evidence)
-    if isinstance(limited, Estimate) and limited.value >= 0.5:
+    if isinstance(limited, IntervalEstimate) and limited.value >= 0.5:
         flows = counted(max(1, round(limited.value)), "long flow")
         take = "fills" if round(limited.value) <= 1 else "fill"
         doubt = ", with an interval that reaches zero" if _reaches_below(limited, 0.5) else ""
         return Regime("elastic", f"{flows} {take} the link{doubt}", evidence)
-    if isinstance(load.filled, Unknown):
-        return Regime("unknown", f"unknown, because {load.filled.because}", evidence)
-    full = percent(load.filled.value)
-    if load.filled.value < SELDOM:
-        above = load.filled.is_bounded and load.filled.high >= SELDOM
+    if isinstance(load.full_share, Unknown):
+        return Regime("unknown", f"unknown, because {load.full_share.because}", evidence)
+    full = percent(load.full_share.value)
+    if load.full_share.value < SELDOM:
+        above = load.full_share.is_bounded and load.full_share.high >= SELDOM
         doubt = ", with an interval that reaches above 10 %" if above else ""
         return Regime("transparent", f"the link itself limits flows {full} of the time{doubt}", evidence)
-    doubt = ", with an interval that reaches below 10 %" if _reaches_below(load.filled, SELDOM) else ""
+    doubt = ", with an interval that reaches below 10 %" if _reaches_below(load.full_share, SELDOM) else ""
     return Regime("elastic", f"transfers fill the link while they last, {full} of the time{doubt}", evidence)
 
 
-def _reaches_below(found: Estimate, least: float) -> bool:
+def _reaches_below(found: IntervalEstimate, least: float) -> bool:
     """Whether an interval has an end below a threshold; what has no interval does not say so."""
     return found.is_bounded and found.low < least
 
 
-def _evidence(load: Load, limited: Estimate | Unknown, unyielding: Estimate | Unknown) -> list[str]:
+def _evidence(load: Load, limited: IntervalEstimate | Unknown, unyielding: IntervalEstimate | Unknown) -> list[str]:
     sentences = []
-    if isinstance(load.utilization, Estimate):
+    if isinstance(load.utilization, IntervalEstimate):
         sentences.append(f"The utilization is {_interval(load.utilization)}.")
-    if isinstance(load.filled, Estimate):
+    if isinstance(load.full_share, IntervalEstimate):
         full = f"full ({percent(FILLED)} of its rate or more)"
-        sentences.append(f"In {_interval(load.filled)} of windows of 100 ms it is {full}.")
-    if isinstance(limited, Estimate):
+        sentences.append(f"In {_interval(load.full_share)} of windows of 100 ms it is {full}.")
+    if isinstance(limited, IntervalEstimate):
         between = f" ({limited.low:.3g} to {limited.high:.3g})" if limited.is_bounded else ""
         sentences.append(f"Long flows that this link limits: {limited.value:.3g} at a time{between}.")
     else:
         sentences.append(f"The number of long flows that this link limits is unknown, because {limited.because}.")
-    if isinstance(unyielding, Estimate):
+    if isinstance(unyielding, IntervalEstimate):
         sentences.append(f"Unresponsive traffic has a load of {_interval(unyielding)}.")
     return sentences
 
 
-def _interval(share: Estimate) -> str:
+def _interval(share: IntervalEstimate) -> str:
     between = f" ({percent(share.low)} to {percent(share.high)})" if share.is_bounded else ""
     return f"{percent(share.value)}{between}"

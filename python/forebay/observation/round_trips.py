@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from forebay.observation.estimate import CONFIDENCE, Estimate, Unknown
+from forebay.observation.estimate import CONFIDENCE, IntervalEstimate, Unknown
 from forebay.observation.packet_timing import Bins
 from forebay.observation.streams import Stream
 
@@ -43,7 +43,7 @@ _RESOLUTION = 0.005
 
 def base_round_trip(
     stream: Stream, rate_bps: float | None, *, emptied: bool = True, shaken_quietly: bool = True, tick_s: float = 0.0
-) -> Estimate | Unknown:
+) -> IntervalEstimate | Unknown:
     """The round trip of a stream without waiting, in seconds.
 
     Parameters
@@ -62,14 +62,14 @@ def base_round_trip(
     apart = _both_sides(stream, rate_bps)
     if apart is not None:
         return _resolved(apart, tick_s)
-    parts = stream.behind_samples >= _FEWEST and stream.before_samples >= _FEWEST
+    parts = stream.downstream_samples >= _FEWEST and stream.upstream_samples >= _FEWEST
     sums = np.sort(stream.round_trips_s)
     first = _first_right(sums)
-    if parts and stream.behind_s is not None and stream.before_s is not None:
-        least = stream.behind_s + stream.before_s
+    if parts and stream.downstream_rtt_s is not None and stream.upstream_rtt_s is not None:
+        least = stream.downstream_rtt_s + stream.upstream_rtt_s
         if first is not None and first > 0:
             least = float(sums[first])
-        samples = min(stream.behind_samples, stream.before_samples)
+        samples = min(stream.downstream_samples, stream.upstream_samples)
         source = "least time from data to ACK and from ACK to data"
         own = _own_s(stream, rate_bps)
         # A handshake's packets take next to no time to send: what is the link's own is in data's times alone.
@@ -92,7 +92,7 @@ def base_round_trip(
     if not (emptied and touched) and (stream.handshake_s is None or not shaken_quietly):
         return Unknown(
             "base round trip",
-            f"a queue never emptied: {1e3 * (stream.behind_s or 0.0):.3g} to {1e3 * value:.3g} ms",
+            f"a queue never emptied: {1e3 * (stream.downstream_rtt_s or 0.0):.3g} to {1e3 * value:.3g} ms",
             "capture both sides of the queue or at a quiet time, or measure it with ping",
             at_most=least,
         )
@@ -134,7 +134,7 @@ class _Least:
     samples: int
 
 
-def _resolved(found: _Least, tick_s: float) -> Estimate | Unknown:
+def _resolved(found: _Least, tick_s: float) -> IntervalEstimate | Unknown:
     """The same with the clock's tick in its interval; unknown where it is no more than some ticks."""
     if found.value < _TICKS * tick_s:
         return Unknown(
@@ -144,7 +144,7 @@ def _resolved(found: _Least, tick_s: float) -> Estimate | Unknown:
             at_most=found.high + 2.0 * tick_s,
         )
     ends = max(found.low - tick_s, 0.0), found.high + tick_s
-    return Estimate(found.value, *ends, "s", found.source, found.samples, is_most=found.source == _SHAKEN)
+    return IntervalEstimate(found.value, *ends, "s", found.source, found.samples, is_most=found.source == _SHAKEN)
 
 
 def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]:
@@ -154,9 +154,9 @@ def _own_s(stream: Stream, rate_bps: float | None) -> tuple[float, float, float]
     shaper is not slowed down. Without a handshake either may be true.
     """
     own = _sending_s(stream.packet_bytes, rate_bps)
-    if stream.data_behind_s is None or stream.handshake_behind_s is None:
+    if stream.data_downstream_rtt_s is None or stream.handshake_downstream_rtt_s is None:
         return 0.0, 0.5 * own, own
-    seen = min(max(stream.data_behind_s - stream.handshake_behind_s, 0.0), own)
+    seen = min(max(stream.data_downstream_rtt_s - stream.handshake_downstream_rtt_s, 0.0), own)
     return 0.0, seen, own
 
 
@@ -166,14 +166,18 @@ def _both_sides(stream: Stream, rate_bps: float | None) -> _Least | None:
     A router stamps a packet as it begins to send it, and what listens to the line when it has: the interval has both.
     """
     front = stream.front
-    if front is None or front.before_s is None or stream.behind_s is None:
+    if front is None or front.upstream_rtt_s is None or stream.downstream_rtt_s is None:
         return None
-    samples = min(stream.behind_samples, front.before_samples)
+    samples = min(stream.downstream_samples, front.upstream_samples)
     if samples < _FEWEST:
         return None
-    behinds = np.empty(0) if stream.windows is None else stream.windows.behind_s[np.isfinite(stream.windows.behind_s)]
+    behinds = (
+        np.empty(0)
+        if stream.windows is None
+        else stream.windows.downstream_rtt_s[np.isfinite(stream.windows.downstream_rtt_s)]
+    )
     ways, slack = 0.0, 0.0
-    for each, alone in ((np.sort(behinds), stream.behind_s), (np.sort(front.befores_s), front.before_s)):
+    for each, alone in ((np.sort(behinds), stream.downstream_rtt_s), (np.sort(front.befores_s), front.upstream_rtt_s)):
         first = _first_right(each)
         ways += alone if first is None or first == 0 else float(each[first])
         slack += _slack(each[first or 0 :]) if len(each[first or 0 :]) > 1 else 0.05 * alone
@@ -190,9 +194,9 @@ def _both_sides(stream: Stream, rate_bps: float | None) -> _Least | None:
 
 def at_most(stream: Stream) -> float | None:
     """An upper bound of the base round trip, in seconds: the least measured one, waiting included."""
-    if stream.behind_s is None or stream.before_s is None:
+    if stream.downstream_rtt_s is None or stream.upstream_rtt_s is None:
         return None
-    value = stream.behind_s + stream.before_s
+    value = stream.downstream_rtt_s + stream.upstream_rtt_s
     if stream.of_data_s is not None and stream.handshake_s is not None:
         value = min(stream.of_data_s, stream.handshake_s)
     return value
@@ -207,11 +211,11 @@ def handshakes(
     fell into quiet times of the link, which know nothing of how long their own way is.
     """
     apart = [
-        stream.handshake_behind_s + stream.front.handshake_before_s
+        stream.handshake_downstream_rtt_s + stream.front.handshake_upstream_rtt_s
         for stream in streams
         if stream.front is not None
-        and stream.front.handshake_before_s is not None
-        and stream.handshake_behind_s is not None
+        and stream.front.handshake_upstream_rtt_s is not None
+        and stream.handshake_downstream_rtt_s is not None
     ]
     if len(apart) >= enough:
         return np.array(apart), "handshakes, before and behind the queue"
@@ -238,10 +242,10 @@ def _sending_s(packet_bytes: int, rate_bps: float | None) -> float:
 
 
 def _unknown(stream: Stream) -> Unknown:
-    if stream.behind_samples < _FEWEST and stream.before_samples < _FEWEST:
+    if stream.downstream_samples < _FEWEST and stream.upstream_samples < _FEWEST:
         because = "only one direction of its connection was captured"
         measure = "capture both directions of the port"
-    elif stream.before_samples < _FEWEST:
+    elif stream.upstream_samples < _FEWEST:
         because = "the way before this place shows only by TCP timestamps, and there were none"
         measure = "capture at the sender, or turn timestamps on (net.ipv4.tcp_timestamps)"
     else:

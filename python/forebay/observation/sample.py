@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.estimate import CONFIDENCE, IntervalEstimate
 
 __all__ = ["PROBABILITIES", "Quantile", "Sample"]
 
@@ -31,7 +31,7 @@ class Quantile:
     """The value that a given share of the values does not exceed."""
 
     probability: float
-    estimate: Estimate
+    estimate: IntervalEstimate
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Sample:
             )
             low, value, high = (float(each) for each in self.quantile([ends[0], p, ends[1]]))
             found.append(
-                Quantile(p, Estimate(value, min(low, value), max(high, value), unit, source, round(self.count)))
+                Quantile(p, IntervalEstimate(value, min(low, value), max(high, value), unit, source, round(self.count)))
             )
         return tuple(found)
 

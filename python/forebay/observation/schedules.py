@@ -103,10 +103,10 @@ def find_schedule(stream: Stream, fewest_losses: int) -> Schedule | None:
 def _sending_times(windows: Windows) -> NDArray[np.float64]:
     """When each window ended at the sender, up to a constant, in rising order."""
     ends = np.arange(1.0, len(windows) + 1.0) * windows.width_s
-    known = np.isfinite(windows.before_s)
+    known = np.isfinite(windows.upstream_rtt_s)
     if known.sum() < max(2.0, _TIMED * len(windows)):
         return ends
-    waited = np.interp(ends, ends[known], windows.before_s[known])
+    waited = np.interp(ends, ends[known], windows.upstream_rtt_s[known])
     waited -= waited.min()
     beside = np.stack([np.append(waited[:1], waited[:-1]), waited, np.append(waited[1:], waited[-1:])])
     rising: NDArray[np.float64] = np.maximum.accumulate(ends - np.median(beside, axis=0))
@@ -115,7 +115,7 @@ def _sending_times(windows: Windows) -> NDArray[np.float64]:
 
 def _round_trips(windows: Windows) -> tuple[float, float]:
     """Short and long round trips, queues included, in seconds; nothing where they are not known."""
-    trips = windows.before_s + windows.behind_s
+    trips = windows.upstream_rtt_s + windows.downstream_rtt_s
     trips = trips[np.isfinite(trips)]
     if len(trips) < _BLOCKS:
         return 0.0, 0.0

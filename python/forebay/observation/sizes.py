@@ -9,7 +9,7 @@ import numpy as np
 
 from forebay.observation.distributions import Choice, Distribution, Mixture, Pareto
 from forebay.observation.empirical import Reduced, reduce_sample
-from forebay.observation.estimate import CONFIDENCE, Estimate
+from forebay.observation.estimate import CONFIDENCE, IntervalEstimate
 from forebay.observation.fitting import FEWEST, LEVEL, Fit, first_that_passes, fit_exponential, fit_heavy, fit_lognormal
 from forebay.observation.sample import Quantile, Sample
 
@@ -34,7 +34,7 @@ class Sizes:
     ----------
     quantiles : tuple of Quantile
         Quantiles for which the sample is large enough, in bytes.
-    mean : Estimate
+    mean : IntervalEstimate
         Mean size, in bytes.
     distribution : Cdf, Choice, or a fitted distribution
         The distribution for the scenario, in bytes.
@@ -49,7 +49,7 @@ class Sizes:
     """
 
     quantiles: tuple[Quantile, ...]
-    mean: Estimate
+    mean: IntervalEstimate
     distribution: Distribution
     why: str
     reduced: Reduced | None
@@ -86,16 +86,16 @@ def sizes(sample: Sample, source: str) -> Sizes:
     )
 
 
-def mean_of(sample: Sample, unit: str, source: str) -> Estimate:
+def mean_of(sample: Sample, unit: str, source: str) -> IntervalEstimate:
     """Mean of independent values with Student's interval; of heavy tails it is too narrow, as any is."""
     from forebay.results.statistics import student_quantile
 
     count, mean = sample.count, sample.mean
     if count < 2:
-        return Estimate(mean, -math.inf, math.inf, unit, source, round(count))
+        return IntervalEstimate(mean, -math.inf, math.inf, unit, source, round(count))
     error = sample.deviation / math.sqrt(count - 1)
     half = student_quantile((1 + CONFIDENCE) / 2, max(1, round(count) - 1)) * error
-    return Estimate(mean, max(0.0, mean - half), mean + half, unit, source, round(count))
+    return IntervalEstimate(mean, max(0.0, mean - half), mean + half, unit, source, round(count))
 
 
 def _empirical(empirical: Reduced, tried: tuple[Fit, ...], count: float) -> str:

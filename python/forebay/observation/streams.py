@@ -45,9 +45,9 @@ class Windows:
         Bytes that were seen before, and that fill a gap of the sequence.
     marked : array
         Packets that bear a mark.
-    behind_s, before_s : array
+    downstream_rtt_s, upstream_rtt_s : array
         Least time from data to its acknowledgment, and from an acknowledgment to the data that it released.
-    longest_behind_s : array
+    max_downstream_rtt_s : array
         Largest time from data to its acknowledgment.
     receive_window_bytes : array
         Smallest window of the receiver.
@@ -61,9 +61,9 @@ class Windows:
     repeated: NDArray[np.float64]
     filled: NDArray[np.float64]
     marked: NDArray[np.float64]
-    behind_s: NDArray[np.float64]
-    before_s: NDArray[np.float64]
-    longest_behind_s: NDArray[np.float64]
+    downstream_rtt_s: NDArray[np.float64]
+    upstream_rtt_s: NDArray[np.float64]
+    max_downstream_rtt_s: NDArray[np.float64]
     receive_window_bytes: NDArray[np.float64]
 
     def __len__(self) -> int:
@@ -85,22 +85,22 @@ class Front:
 
     Attributes
     ----------
-    before_s : float or None
+    upstream_rtt_s : float or None
         Least time there from an acknowledgment to the data that it released.
-    before_samples : int
+    upstream_samples : int
         Number of these times.
     befores_s : array
         The least of each window of time that has one.
-    handshake_before_s : float or None
+    handshake_upstream_rtt_s : float or None
         The same time of its handshake.
     dropped, marked : int
         Packets that came to the queue and did not come out, and packets that came out with a mark.
     """
 
-    before_s: float | None
-    before_samples: int
+    upstream_rtt_s: float | None
+    upstream_samples: int
     befores_s: NDArray[np.float64]
-    handshake_before_s: float | None
+    handshake_upstream_rtt_s: float | None
     dropped: int
     marked: int
 
@@ -202,11 +202,11 @@ class Stream:
         Packets whose data was seen before, that fill a gap of the sequence, and that bear a mark.
     losses_s : array
         Times of its loss events: losses within a round trip are one.
-    behind_s, before_s : float or None
+    downstream_rtt_s, upstream_rtt_s : float or None
         Least time from data to its acknowledgment, from an acknowledgment to the data that it released.
-    behind_samples, before_samples : int
+    downstream_samples, upstream_samples : int
         Numbers of these times.
-    handshake_behind_s, handshake_before_s : float or None
+    handshake_downstream_rtt_s, handshake_upstream_rtt_s : float or None
         Times of the handshake: from the SYN to its answer (to the receiver and back), and from the answer to its
         acknowledgment (to the sender and back).
     window_limited : float
@@ -231,7 +231,7 @@ class Stream:
         The sender's window; None if timestamps do not tell it.
     of_data_s : float or None
         Least sum of both times of data, without handshakes; None if one of them is not known.
-    data_behind_s : float or None
+    data_downstream_rtt_s : float or None
         Least time from data to its acknowledgment, without handshakes.
     """
 
@@ -249,12 +249,12 @@ class Stream:
     filled: int
     marked: int
     losses_s: NDArray[np.float64]
-    behind_s: float | None
-    before_s: float | None
-    behind_samples: int
-    before_samples: int
-    handshake_behind_s: float | None
-    handshake_before_s: float | None
+    downstream_rtt_s: float | None
+    upstream_rtt_s: float | None
+    downstream_samples: int
+    upstream_samples: int
+    handshake_downstream_rtt_s: float | None
+    handshake_upstream_rtt_s: float | None
     window_limited: float
     idle_share: float
     pauses: int
@@ -267,14 +267,14 @@ class Stream:
     front: Front | None = None
     sender: Sender | None = None
     of_data_s: float | None = None
-    data_behind_s: float | None = None
+    data_downstream_rtt_s: float | None = None
 
     @property
     def round_trips_s(self) -> NDArray[np.float64]:
         """Sums of the least times of both parts of the round trip, for each window that has seen both."""
         if self.windows is None:
             return np.empty(0)
-        sums = self.windows.behind_s + self.windows.before_s
+        sums = self.windows.downstream_rtt_s + self.windows.upstream_rtt_s
         return sums[np.isfinite(sums)]
 
     @property
@@ -285,7 +285,7 @@ class Stream:
     @property
     def handshake_s(self) -> float | None:
         """From a SYN to the acknowledgment of its answer: a round trip and no waiting receiver."""
-        parts = self.handshake_behind_s, self.handshake_before_s
+        parts = self.handshake_downstream_rtt_s, self.handshake_upstream_rtt_s
         return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
     @property

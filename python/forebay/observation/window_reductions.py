@@ -58,7 +58,7 @@ def reduced_shares(stream: Stream) -> NDArray[np.float64]:
 
 def round_trips(windows: Windows) -> NDArray[np.float64]:
     """The round trip at each window, queue included; carried on where one saw none."""
-    sums = windows.longest_behind_s + np.nan_to_num(windows.before_s, nan=0.0)
+    sums = windows.max_downstream_rtt_s + np.nan_to_num(windows.upstream_rtt_s, nan=0.0)
     known = np.isfinite(sums) & (sums > 0)
     if not known.any():
         return np.full(len(windows), math.nan)
@@ -102,11 +102,11 @@ def _bytes_in_flight(windows: Windows, trips: NDArray[np.float64]) -> NDArray[np
     Behind a queue what is on its way behind this place alone is the path's own product of rate and round trip,
     however much waits in the queue.
     """
-    known = np.isfinite(windows.before_s)
+    known = np.isfinite(windows.upstream_rtt_s)
     if not known.any() or not np.isfinite(trips).any():
         return windows.flight_bytes
     places = np.arange(len(windows))
-    before = np.interp(places, places[known], windows.before_s[known])
+    before = np.interp(places, places[known], windows.upstream_rtt_s[known])
     each = max(1, round(float(np.nanmedian(trips)) / windows.width_s))
     rate = np.convolve(windows.bytes, np.ones(each) / each, mode="same") / windows.width_s
     return windows.flight_bytes + rate * before

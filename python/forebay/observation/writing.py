@@ -20,7 +20,7 @@ from forebay import _core
 from forebay.configuration.drafting import MOST_PACKETS
 from forebay.errors import InputError
 from forebay.observation.distributions import Cdf, Choice, Distribution
-from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, rounded_up
+from forebay.observation.estimate import NAMED, IntervalEstimate, Unknown, rounded_down, rounded_up
 from forebay.observation.estimate_text import ABOUT_INTERVALS, evidence_text, interval_text, unknown_text, value_text
 from forebay.observation.finding import (
     AppLimited,
@@ -105,7 +105,7 @@ class _Draft:
     def leave_out(self, place: str, key: str, unknown: Unknown, unit: str = "") -> _Line:
         """A comment in the place of a key: what is known of it, why no more, and how to find its value."""
         self.unknowns.append(unknown)
-        self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, what=unit)
+        self.missing[f"{place}.{key}"] = dataclasses.replace(unknown, quantity=unit)
         ends = " and ".join(f"{end} {value_text(number, unit)}" for end, number in _ends(unknown))
         known = f"{ends}. The value is unknown" if ends else "unknown"
         return _Line("", "", f"{key}: {known}, because {unknown.because}. {sentence(unknown.measure)}")
@@ -199,7 +199,7 @@ def _bounds(draft: _Draft) -> list[str]:
     lines = []
     # The link's keys first, as in the file.
     for key, unknown in sorted(draft.missing.items(), key=lambda item: not item[0].startswith("link.")):
-        written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(unknown.what)
+        written = {"bit/s": rate_text, "s": time_text, "byte": size_text}.get(unknown.quantity)
         ends = {} if written is None else {"_".join(end.split()): written(number, 3) for end, number in _ends(unknown)}
         table = {**ends, "find": sanitize(unknown.measure)[:MOST_FIND]}
         lines.append(f"{_quoted(key)} = {_inline(table)}")
@@ -242,7 +242,7 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
         f"Traffic regime: {finding.regime.name}. The reason is: {finding.regime.reason}."
         if finding.regime.name != "unknown"
         else f"Traffic regime: {finding.regime.reason}.",
-        *finding.remarks,
+        *finding.notes,
     ]
     return [f"# {sanitize(line)}" for line in lines]
 
@@ -250,8 +250,8 @@ def _head(finding: Finding, draft: _Draft) -> list[str]:
 def _title(finding: Finding) -> str:
     rate = _rate(finding)
     parts = ["Observed: a link of unknown rate" if rate is None else f"Observed: {exactly(bandwidth(rate))} link"]
-    if isinstance(finding.limited, Estimate) and round(finding.limited.value):
-        parts.append(f"{counted(round(finding.limited.value), 'long flow')} that it limits")
+    if isinstance(finding.limited_flows, IntervalEstimate) and round(finding.limited_flows.value):
+        parts.append(f"{counted(round(finding.limited_flows.value), 'long flow')} that it limits")
     return ", ".join(parts)
 
 
@@ -263,11 +263,11 @@ def _tail(finding: Finding, draft: _Draft) -> list[str]:
     return ["\n".join(["# Further unknown values:", *(f"# - {sanitize(unknown_text(each))}" for each in unknown)])]
 
 
-def _comment(estimate: Estimate) -> str:
+def _comment(estimate: IntervalEstimate) -> str:
     return evidence_text(estimate)
 
 
-def _text(estimate: Estimate) -> str:
+def _text(estimate: IntervalEstimate) -> str:
     """An amount with the digits that it deserves, between quotes."""
     return _quoted(amount_text(estimate, digits_of(estimate)))
 
@@ -282,7 +282,7 @@ def _quoted(text: str) -> str:
 def _rate(finding: Finding) -> float | None:
     """In bit/s; None where the input does not identify it, or where it is none that a link of a scenario may have."""
     rate = finding.link.rate
-    return rate.value if isinstance(rate, Estimate) and RATES[0] <= rate.value <= RATES[1] else None
+    return rate.value if isinstance(rate, IntervalEstimate) and RATES[0] <= rate.value <= RATES[1] else None
 
 
 def _link(finding: Finding, draft: _Draft) -> list[_Line]:
@@ -298,7 +298,7 @@ def _link(finding: Finding, draft: _Draft) -> list[_Line]:
         lines.append(draft.leave_out("link", "rate", unknown, "bit/s"))
     else:
         lines.append(_Line("rate", _text(link.rate), _comment(link.rate)))
-    if isinstance(link.buffer, Estimate):
+    if isinstance(link.buffer, IntervalEstimate):
         lines.append(_Line("buffer", _text(link.buffer), _comment(link.buffer)))
     else:
         lines.append(draft.leave_out("link", "buffer", link.buffer, "byte"))
@@ -335,14 +335,14 @@ def _names(groups: tuple[GroupFinding, ...]) -> list[str]:
 
 def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] | None:
     """The lines of a group and of its workload's own table; none of a group that sends nothing."""
-    nobody = isinstance(group.count, Estimate) and round(group.count.value) < 1
+    nobody = isinstance(group.count, IntervalEstimate) and round(group.count.value) < 1
     nothing = isinstance(group.workload, AppLimited | ConstantRate | PoissonPackets) and group.workload.rate.value < 1
     if nobody or nothing:
         return None
     lines = [_Line("name", _quoted(name), _limit(group))]
     if isinstance(group.workload, OpenLoop):
         pass  # as many as come
-    elif isinstance(group.count, Estimate):
+    elif isinstance(group.count, IntervalEstimate):
         count = min(round(group.count.value), FLOWS[1])
         lines.append(_Line("count", str(count), _comment(group.count)))
     elif isinstance(group.count, Unknown):
@@ -429,7 +429,7 @@ def _round_trips(group: GroupFinding, name: str, draft: _Draft) -> list[_Line]:
 def _listed(trips: tuple[float, ...], group: GroupFinding) -> str:
     """One for each flow where there are as many, else drawn from them."""
     texts = [_quoted(time_text(min(max(trip, ROUND_TRIPS[0]), ROUND_TRIPS[1]))) for trip in trips]
-    count = round(group.count.value) if isinstance(group.count, Estimate) else 1
+    count = round(group.count.value) if isinstance(group.count, IntervalEstimate) else 1
     if len(texts) == 1:
         return texts[0]
     if len(texts) == count <= LISTED:
@@ -461,8 +461,12 @@ def _workload(workload: Workload) -> tuple[list[_Line], list[_Line]]:
             else f"; offers {bandwidth(workload.load.value)} ({interval_text(workload.load)})"
         )
         return [], [
-            _Line("interarrival", _distribution_text(workload.gap, time_text), f"{workload.of_gap}{load}"),
-            _Line("size", _distribution_text(workload.size, size_text), workload.of_size),
+            _Line(
+                "interarrival",
+                _distribution_text(workload.interarrival, time_text),
+                f"{workload.interarrival_source}{load}",
+            ),
+            _Line("size", _distribution_text(workload.size, size_text), workload.size_source),
         ]
     if isinstance(workload, AppLimited | ConstantRate | PoissonPackets):
         kind = {AppLimited: "app_limited", ConstantRate: "cbr", PoissonPackets: "poisson"}[type(workload)]

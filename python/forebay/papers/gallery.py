@@ -13,6 +13,7 @@ from typing import Any
 
 from forebay.papers.catalog import PAPERS, Figure, Paper
 from forebay.papers.claims import VERDICTS, Measured, Verdict
+from forebay.results.deprecated_names import DeprecatedName
 from forebay.storage.safe_io import DamagedError, content, document
 
 __all__ = ["FILE", "Drawn", "Gallery", "earlier_figures"]
@@ -80,7 +81,9 @@ class Gallery:
     page: Path
     earlier: tuple[Drawn, ...] = ()
 
-    def whole(self) -> Gallery:
+    whole = DeprecatedName("all_figures")
+
+    def all_figures(self) -> Gallery:
         """Everything that the folder has, in the order of the catalog."""
         places = {name: place for place, name in enumerate(PAPERS)}
 

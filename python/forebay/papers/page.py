@@ -75,7 +75,7 @@ class PaperSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GalleryPage:
     """The page: how much is in it, in which version, and the papers."""
 
     figures: str
@@ -85,11 +85,11 @@ class Page:
     papers: tuple[PaperSection, ...]
 
 
-def _page(gallery: Gallery) -> Page:
+def _page(gallery: Gallery) -> GalleryPage:
     counts = gallery.counts()
     mixed = len({each.quick for each in gallery.drawn}) > 1
     papers = dict.fromkeys(each.paper.name for each in gallery.drawn)
-    return Page(
+    return GalleryPage(
         figures=str(len(gallery.drawn)),
         claims=str(sum(counts.values())),
         version=_version(gallery),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forebay.papers.catalog import Run
     from forebay.papers.results import Results
 
-__all__ = ["Estimate", "estimate", "reproduce"]
+__all__ = ["CostEstimate", "estimate", "reproduce"]
 
 #: Called with the finished and the total seconds of estimated work, and with the work in progress.
 FigureProgress = Callable[[float, float, str], object]
@@ -36,7 +36,7 @@ PICTURE_S = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """The estimated cost of a reproduction, before it begins.
 
     Attributes
@@ -61,7 +61,7 @@ def _needed(paper: Paper, figures: list[Figure], *, quick: bool) -> dict[str, Ru
     return {name: runs[name] for name in dict.fromkeys(names) if name in runs}
 
 
-def estimate(wanted: str, *, quick: bool = False, folder: Path = catalog.FOLDER) -> Estimate:
+def estimate(wanted: str, *, quick: bool = False, folder: Path = catalog.FOLDER) -> CostEstimate:
     """Estimate the cost of `reproduce` if nothing were finished yet."""
     from forebay.papers import running
 
@@ -70,7 +70,7 @@ def estimate(wanted: str, *, quick: bool = False, folder: Path = catalog.FOLDER)
     figures = [figure for _, each in chosen for figure in each]
     runs = [run for paper, each in chosen for run in _needed(paper, each, quick=quick).values()]
     core_s = sum(running.cost(run, speed) for run in runs) + PICTURE_S * len(figures)
-    return Estimate(len(figures), sum(len(figure.claims) for figure in figures), core_s, speed)
+    return CostEstimate(len(figures), sum(len(figure.claims) for figure in figures), core_s, speed)
 
 
 def reproduce(
@@ -168,8 +168,8 @@ def reproduce(
             anew = {each.figure.id for each in drawn}
             earlier = (each for each in earlier_figures(target, papers, tell) if each.figure.id not in anew)
             gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
-            write_page(gallery.whole())
-            write_atomically(target / FILE, gallery.whole().to_json(indent=2) + "\n")
+            write_page(gallery.all_figures())
+            write_atomically(target / FILE, gallery.all_figures().to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery

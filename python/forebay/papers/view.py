@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from forebay.papers.claims import Verdict
     from forebay.papers.gallery import Gallery
-    from forebay.papers.reproduction import Estimate
+    from forebay.papers.reproduction import CostEstimate
 
 __all__ = ["announcement", "listing", "listing_json", "progress", "summary", "table"]
 
@@ -31,7 +31,7 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def announcement(found: Estimate, cores: int) -> str:
+def announcement(found: CostEstimate, cores: int) -> str:
     """One line about the work to come."""
     from forebay.text.formatting import counted
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "Told", "laboratory", "table"]
+__all__ = ["Displayable", "Result", "laboratory", "table"]
 
 
-class Shown:
+class Displayable:
     """An answer that has a table and a picture."""
 
     __slots__ = ()
@@ -38,7 +38,7 @@ class Shown:
         return figure
 
 
-class Told(Shown):
+class Result(Displayable):
     """An answer that programs can read, too."""
 
     __slots__ = ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeVar, overloa
 
 from forebay import _core
 from forebay.results.metric import key_among
-from forebay.results.notebook_repr import Shown
+from forebay.results.notebook_repr import Displayable
 from forebay.results.numeric import Mean
 from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Kind, Warning, of_engine
@@ -364,7 +364,7 @@ class GroupReport(_Measured):
         return f"<GroupReport {self.name!r}, {flows}: {shown}>"
 
 
-class Report(_Measured, Shown):
+class Report(_Measured, Displayable):
     """The answer of one engine to one scenario. Each part is read on first use.
 
     Each metric is also an attribute, and calculates as a number: `report.utilization`, `report.utilization.half_width`.

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from forebay.results.deprecated_names import with_deprecated_keys
+
 __all__ = ["to_jsonable"]
 
 
@@ -15,12 +17,14 @@ def to_jsonable(value: Any) -> Any:
     Parameters
     ----------
     value
-        An object with a `to_dict` method, a dataclass, a mapping, a sequence, or a plain value.
+        An object with a `to_dict` method, a dataclass, a mapping, a sequence, or a plain value. The keys of a dataclass
+        include its deprecated names.
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value):
-        return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
+        data = {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
+        return with_deprecated_keys(type(value), data)
     if isinstance(value, Mapping):
         return {key: to_jsonable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -86,7 +86,7 @@ class Warmup:
         Observations to drop at the front.
     statistic : float
         The value that the rule minimizes: the squared standard error of the mean of the kept part.
-    whole : float
+    without_cut : float
         The same for the whole series.
     trusted : bool
         False if the cut falls at the end of the first half of the series. The series is then too short to separate its
@@ -95,7 +95,7 @@ class Warmup:
 
     cut: int
     statistic: float
-    whole: float
+    without_cut: float
     trusted: bool
 
 
@@ -405,7 +405,7 @@ def mser5(series: ArrayLike) -> Warmup:
     statistic = spread[:candidates] / retained[:candidates] ** 2
     best = int(np.argmin(statistic))
     trusted = best < candidates - max(1, candidates // 10)
-    return Warmup(cut=5 * best, statistic=float(statistic[best]), whole=float(statistic[0]), trusted=trusted)
+    return Warmup(cut=5 * best, statistic=float(statistic[best]), without_cut=float(statistic[0]), trusted=trusted)
 
 
 def log_spaced(low: int, high: int, count: int) -> Sequence[int]:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forebay.configuration.configuring import Configuration
 from forebay.extras import need
-from forebay.results.notebook_repr import Told
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
+from forebay.results.notebook_repr import Result
 from forebay.results.report import BufferSize, buffer_columns, estimate_columns
 from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
@@ -21,11 +21,11 @@ from forebay.search.answer_parts import (
     CurvePoint,
     FeasibleInterval,
     Front,
-    Gap,
-    Held,
+    InfeasibleInterval,
     JudgedGoal,
     JudgedRule,
     LowerEnd,
+    MetShare,
     SearchCost,
     UpperEnd,
     Variation,
@@ -50,7 +50,7 @@ __all__ = ["Recommendation"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Recommendation(Told):
+class Recommendation(Result):
     """The answer of `recommend`.
 
     Attributes
@@ -78,12 +78,12 @@ class Recommendation(Told):
         The interval that contains the smallest sufficient buffer; None if the smallest possible buffer is sufficient.
     feasible_up_to : UpperEnd or None
         The end of the interval above the answer in which the goals hold.
-    gaps : tuple of Gap
+    infeasible_intervals : tuple of InfeasibleInterval
         Measured buffers above the answer that miss a goal which needs a large buffer.
-    islands : tuple of FeasibleInterval
+    feasible_intervals : tuple of FeasibleInterval
         Measured buffers below the answer that meet every goal, though a larger one does not.
-    fraction : Held or None
-        For goals about a share of the draws: in how many draws they held.
+    fraction : MetShare or None
+        For goals about a share of the replications: the number of replications that meet them.
     conflict : Conflict or None
         Without an answer: the reason.
     rules : tuple of JudgedRule
@@ -116,7 +116,7 @@ class Recommendation(Told):
         If keys had lists of values: the answer with each of them, the best first.
     level : float
         The requested confidence.
-    twin : Twin or None
+    varied_hosts : Twin or None
         The runs at the answer, or at the nearest miss, with hosts that vary; None unless exact hosts stay in phase.
     """
 
@@ -128,9 +128,9 @@ class Recommendation(Told):
     goals: Mapping[str, JudgedGoal]
     feasible_from: LowerEnd | None
     feasible_up_to: UpperEnd | None
-    gaps: tuple[Gap, ...]
-    islands: tuple[FeasibleInterval, ...]
-    fraction: Held | None
+    infeasible_intervals: tuple[InfeasibleInterval, ...]
+    feasible_intervals: tuple[FeasibleInterval, ...]
+    fraction: MetShare | None
     conflict: Conflict | None
     rules: tuple[JudgedRule, ...]
     also: tuple[NamedBuffer, ...]
@@ -151,7 +151,12 @@ class Recommendation(Told):
     between: tuple[Quantity, Quantity] | None = None
     runs: int = 0
     level: float = 0.95
-    twin: Twin[Quantity] | None = None
+    varied_hosts: Twin[Quantity] | None = None
+
+    gaps = DeprecatedName("infeasible_intervals")
+    islands = DeprecatedName("feasible_intervals")
+    twin = DeprecatedName("varied_hosts")
+    knob = DeprecatedName("variable")
 
     @property
     def feasible(self) -> bool:
@@ -176,7 +181,7 @@ class Recommendation(Told):
     @property
     def monotone(self) -> bool:
         """Whether the measured buffers part into those below the answer, which miss a goal, and those above."""
-        return not self.gaps and not self.islands
+        return not self.infeasible_intervals and not self.feasible_intervals
 
     @property
     def uncertain(self) -> bool:
@@ -227,8 +232,8 @@ class Recommendation(Told):
                 "goals": self.goals,
                 "feasible_from": self.feasible_from,
                 "feasible_up_to": self.feasible_up_to,
-                "gaps": self.gaps,
-                "islands": self.islands,
+                "infeasible_intervals": self.infeasible_intervals,
+                "feasible_intervals": self.feasible_intervals,
                 "uncertain": self.uncertain,
                 "fraction": self.fraction,
                 "conflict": self.conflict,
@@ -243,13 +248,8 @@ class Recommendation(Told):
             }
         )
         data |= dict(self._optional_parts())
+        data = with_deprecated_keys(Recommendation, data)
         return _renamed(data) if isinstance(self.variable, RangeVariable) else data
-
-    @property
-    def knob(self) -> BufferVariable | RangeVariable:
-        """Deprecated name of `variable`."""
-        warnings.warn("Recommendation.knob is now Recommendation.variable", DeprecationWarning, stacklevel=2)
-        return self.variable
 
     def _optional_parts(self) -> Iterable[tuple[str, Any]]:
         """The parts of the JSON that exist only on request."""
@@ -263,8 +263,8 @@ class Recommendation(Told):
             yield "pareto", to_jsonable(self.pareto)
         if self.jitter is not None:
             yield "jitter", to_jsonable(self.jitter)
-        if self.twin is not None:
-            yield "twin", to_jsonable(self.twin)
+        if self.varied_hosts is not None:
+            yield "varied_hosts", to_jsonable(self.varied_hosts)
         if not self.variable.is_target:
             yield "over", self.variable.requested_name
             if self.variable.largest:

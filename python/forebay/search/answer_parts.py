@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
 from forebay.results.metric import key_among
 from forebay.results.report import Estimate
 from forebay.results.serialization import to_jsonable
@@ -26,15 +27,15 @@ __all__ = [
     "FeasibleInterval",
     "Front",
     "FrontPoint",
-    "Gap",
     "GoalAt",
     "GoalEvidence",
-    "Held",
+    "InfeasibleInterval",
     "JudgedGoal",
     "JudgedRule",
     "LowerEnd",
+    "MetShare",
     "Metrics",
-    "Miss",
+    "NearestResult",
     "SearchCost",
     "Side",
     "UpperEnd",
@@ -94,13 +95,13 @@ class JudgedGoal:
     ----------
     goal : Goal
         The goal.
-    held, of : int or None
-        Number of draws in which it holds, and number of all draws, for goals about a share of them.
+    met_replications, replications : int or None
+        Number of replications that meet the goal, and number of all replications, for goals about a share of them.
     at_packets : int or float
         The buffer; for a range, the value in its base unit.
     measured : Estimate
         The metric there.
-    slack : float
+    margin : float
         Distance of its mean from the threshold, positive on the good side.
     met : bool
         Whether the goal is met.
@@ -115,11 +116,11 @@ class JudgedGoal:
     """
 
     goal: Goal
-    held: int | None
-    of: int | None
+    met_replications: int | None
+    replications: int | None
     at_packets: float
     measured: Estimate
-    slack: float
+    margin: float
     met: bool
     confidence: float | None
     binding: bool
@@ -127,16 +128,20 @@ class JudgedGoal:
     at_largest: GoalAt | None = None
     evidence: GoalEvidence | None = None
 
+    held = DeprecatedName("met_replications")
+    of = DeprecatedName("replications")
+    slack = DeprecatedName("margin")
+
     def to_dict(self) -> dict[str, Any]:
         """As in the JSON."""
-        return {
-            "held": self.held,
-            "of": self.of,
+        data = {
+            "met_replications": self.met_replications,
+            "replications": self.replications,
             "sense": self.goal.sense,
             "threshold": self.goal.threshold,
             "at_packets": self.at_packets,
             "measured": to_jsonable(self.measured),
-            "slack": self.slack,
+            "margin": self.margin,
             "met": self.met,
             "confidence": self.confidence,
             "binding": self.binding,
@@ -146,6 +151,7 @@ class JudgedGoal:
             # A goal that is alone on its metric is called like it.
             **({} if self.goal.key == self.goal.name else {"metric": self.goal.name}),
         }
+        return with_deprecated_keys(JudgedGoal, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +181,19 @@ class UpperEnd:
         The last measured buffer that meets all of them.
     missed_at : BufferSize or None
         The first measured above it that misses one; None where none does.
-    about : BufferSize or None
+    interpolated_end : BufferSize or None
         Where, on the line between measured buffers, one of them ceases to hold.
     """
 
     buffer: Quantity
     missed_at: Quantity | None
-    about: Quantity | None = None
+    interpolated_end: Quantity | None = None
+
+    about = DeprecatedName("interpolated_end")
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class InfeasibleInterval:
     """A measured buffer above the answer that misses a goal which needs a large buffer, with key and measurements."""
 
     buffer: Quantity
@@ -202,26 +210,30 @@ class FeasibleInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The number of draws in which all goals hold.
+class MetShare:
+    """The share of the replications that meet all goals.
 
     Attributes
     ----------
-    wanted : float
+    required : float
         The requested share.
-    held, of : int
-        Number of draws in which all goals hold, and number of all draws.
+    met_replications, replications : int
+        Number of replications that meet all goals, and number of all replications.
     at_least : float or None
-        Lower bound of the share, one-sided at `confidence`; None where the draws repeat each other.
+        Lower bound of the share, one-sided at `confidence`; None if the replications repeat each other.
     confidence : float
         Confidence of the bound.
     """
 
-    wanted: float
-    held: int
-    of: int
+    required: float
+    met_replications: int
+    replications: int
     at_least: float | None
     confidence: float
+
+    wanted = DeprecatedName("required")
+    held = DeprecatedName("met_replications")
+    of = DeprecatedName("replications")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +245,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class NearestResult:
     """The result of a goal at the measured buffer that comes nearest to meeting all of them.
 
     Attributes
@@ -242,7 +254,7 @@ class Miss:
         The goal.
     measured : Estimate
         The metric there.
-    off : float
+    shortfall : float
         Distance of its mean on the wrong side of the threshold, in the metric's unit; 0 if it is on the good side.
     met : bool
         Whether the goal is met there.
@@ -250,8 +262,10 @@ class Miss:
 
     goal: Goal
     measured: Estimate
-    off: float
+    shortfall: float
     met: bool
+
+    off = DeprecatedName("shortfall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +276,7 @@ class Conflict:
     needs_at_most: Side
     compromise: Quantity | None
     largest_tried: Quantity
-    nearest: tuple[Miss, ...]
+    nearest: tuple[NearestResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +303,8 @@ class JudgedRule:
         Metrics at its buffer, by simulation; empty where it was not simulated.
     share : float
         Share of the flows, or of the load, that it fits.
-    judgment : RuleVerdict
-        The verdict of the simulation on the rule: `judgment.words` states it in short.
+    rule_verdict : RuleVerdict
+        The verdict of the simulation on the rule: `rule_verdict.words` states it in short.
     between : tuple of (BufferSize, BufferSize), or None
         The measured buffers on both sides, if `measured` was interpolated between them.
     """
@@ -304,8 +318,10 @@ class JudgedRule:
     notes: tuple[str, ...]
     measured: Metrics
     share: float
-    judgment: RuleVerdict
+    rule_verdict: RuleVerdict
     between: tuple[Quantity, Quantity] | None = None
+
+    judgment = DeprecatedName("rule_verdict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,10 +373,10 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """The cost of a search: replications, those of an interrupted search among them, measured buffers, and sums."""
+    """The cost of a search: replications, those of them that an earlier search had stored, buffers, and sums."""
 
     replications: int
-    resumed: int
+    cached_runs: int
     buffers: int
     data_packets: int
     events: int
@@ -368,16 +384,20 @@ class SearchCost:
     wall_s: float
     peak_rss_bytes: int
 
+    resumed = DeprecatedName("cached_runs")
+
 
 @dataclass(frozen=True, slots=True)
 class Variation:
     """The answer when a property of the scenario is off by a factor."""
 
-    what: str
+    quantity: str
     factor: float
     recommendation: Quantity | None
     binding_goal: str | None
     replications: int
+
+    what = DeprecatedName("quantity")
 
 
 @dataclass(frozen=True, slots=True)

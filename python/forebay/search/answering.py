@@ -46,8 +46,8 @@ def answer_of(question: Question, found: SearchResult, precision: Precision) -> 
         goals=goals,
         feasible_from=findings.lower_end(evidence),
         feasible_up_to=findings.upper_end(evidence),
-        gaps=findings.gaps(evidence),
-        islands=findings.feasible_intervals(evidence),
+        infeasible_intervals=findings.gaps(evidence),
+        feasible_intervals=findings.feasible_intervals(evidence),
         fraction=None if share is None else findings.fraction(evidence, share, precision.level),
         conflict=None if answered else findings.conflict(evidence, goals),
         rules=tuple(_rules_with_verdicts(question, evidence)),
@@ -63,7 +63,7 @@ def answer_of(question: Question, found: SearchResult, precision: Precision) -> 
         between=None if between is None else (evidence.size(between[0]), evidence.size(between[1])),
         runs=outcome.runs,
         level=precision.level,
-        twin=evidence.twin,
+        varied_hosts=evidence.twin,
         optimum=found.optimum,
     )
 

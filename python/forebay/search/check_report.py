@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.inputs.goals import Goal
 from forebay.results import notebook_repr
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
 from forebay.results.report import BufferSize, Estimate
 from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
@@ -96,7 +97,7 @@ class CheckedBuffer:
         Metrics of the target link.
     groups : mapping
         Metrics of each group by the group's name.
-    twin : Twin or None
+    varied_hosts : Twin or None
         The same runs with hosts that vary; None unless exact hosts stay in phase. Goals whose verdict differs there
         have no confidence.
     """
@@ -108,14 +109,16 @@ class CheckedBuffer:
     goals: Mapping[str, CheckedGoal]
     metrics: Metrics
     groups: Mapping[str, Metrics]
-    twin: Twin[BufferSize] | None = None
+    varied_hosts: Twin[BufferSize] | None = None
+
+    twin = DeprecatedName("varied_hosts")
 
     def to_dict(self) -> dict[str, Any]:
-        """As in the JSON: a twin only where there is one."""
+        """As in the JSON: `varied_hosts` only if such runs exist."""
         values = {each.name: to_jsonable(getattr(self, each.name)) for each in fields(self)}
-        if self.twin is None:
-            del values["twin"]
-        return values
+        if self.varied_hosts is None:
+            del values["varied_hosts"]
+        return with_deprecated_keys(CheckedBuffer, values)
 
     def count(self, verdict: GoalVerdict) -> int:
         """The number of goals with a verdict."""

@@ -278,7 +278,7 @@ class _Check:
             goals=goals,
             metrics=over.metrics,
             groups={group.name: group.with_quantiles for group in over.groups},
-            twin=self._twins.get(place),
+            varied_hosts=self._twins.get(place),
         )
 
     def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:
@@ -291,7 +291,7 @@ class _Check:
             # The runs do not show a state that may decide, so that they are no evidence.
             return CheckedGoal(goal, measured, margin, "undecided", None, GoalEvidence("none", 0))
         twin = self._twins.get(place)
-        if twin is not None and goal.key in twin.flipped:
+        if twin is not None and goal.key in twin.changed_verdicts:
             # The runs agree on a coincidence of phases.
             return CheckedGoal(goal, measured, margin, tested.verdict, None, GoalEvidence("none", tested.evidence.runs))
         return CheckedGoal(goal, measured, margin, tested.verdict, tested.confidence, tested.evidence)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.errors import InputError
+from forebay.results.deprecated_names import DeprecatedName
 from forebay.results.report import Estimate
 from forebay.scenario import Scenario
 from forebay.search.named_buffer import NamedBuffer
@@ -48,12 +49,12 @@ class Alternative:
     measured : mapping
         Metrics of the link there, and those of groups that goals are about ("group.metric"); without an answer at the
         nearest miss.
-    apart : bool
+    significantly_worse : bool
         Whether it is worse than the best by more than the intervals (95 %) of both.
     replications : int
         Cost of its search.
-    met, of : int
-        How many of how many goals are met there.
+    goals_met, goals_total : int
+        Number of goals that are met there, and number of all goals.
     on_front : bool
         Whether no other choice dominates it: is as good in utilization, loss, p99 delay, goodput and the metrics of the
         goals, and better in one of them.
@@ -68,13 +69,17 @@ class Alternative:
     confidence: float | None
     binding_goal: str | None
     measured: Mapping[str, Estimate]
-    apart: bool
+    significantly_worse: bool
     replications: int
-    met: int = 0
-    of: int = 0
+    goals_met: int = 0
+    goals_total: int = 0
     on_front: bool = False
     nearest: Quantity | None = None
     configured: NamedBuffer | None = None
+
+    apart = DeprecatedName("significantly_worse")
+    met = DeprecatedName("goals_met")
+    of = DeprecatedName("goals_total")
 
 
 def choice(text: str) -> Choice | None:

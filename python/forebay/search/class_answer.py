@@ -11,7 +11,8 @@ from typing import Any
 
 from forebay.configuration.configuring import Configuration
 from forebay.configuration.jitter import Jitter
-from forebay.results.notebook_repr import Told
+from forebay.results.deprecated_names import DeprecatedName
+from forebay.results.notebook_repr import Result
 from forebay.results.report import BufferSize
 from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
@@ -42,8 +43,8 @@ class ClassSize:
         Keys of the goals that this buffer decides: those on its groups, and of one class those on the link.
     binding_goal : str or None
         The key of the goal that keeps it from being smaller; None if no goal does.
-    kept : bool
-        Whether no goal asks this buffer for room, so that the configured one stays.
+    unchanged : bool
+        Whether the buffer stays as configured, because no goal limits how small it may be.
     """
 
     name: str
@@ -53,11 +54,13 @@ class ClassSize:
     configured: BufferSize
     goals: tuple[str, ...]
     binding_goal: str | None
-    kept: bool
+    unchanged: bool
+
+    kept = DeprecatedName("unchanged")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ClassSizing(Told):
+class ClassSizing(Result):
     """The answer of `size_classes`.
 
     Attributes

@@ -240,7 +240,7 @@ def _class_size(steps: ClassSteps, of: PortClass, place: int, *, found: bool) ->
         configured=buffer.size,
         goals=tuple(goal.key for goal in steps.classes.decided_by(of)),
         binding_goal=state.binding,
-        kept=state.not_reduced,
+        unchanged=state.not_reduced,
     )
 
 

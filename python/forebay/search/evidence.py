@@ -132,7 +132,7 @@ class Evidence:
 
         None do if hosts that vary give another verdict.
         """
-        if self.twin is not None and self.twin.flipped:
+        if self.twin is not None and self.twin.changed_verdicts:
             return False
         if not self.measure.replicates or (self.outcome.buffer is not None and self.outcome.confidence is None):
             return False

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forebay.extras import need
-from forebay.results.notebook_repr import Told
+from forebay.results.deprecated_names import DeprecatedName, with_deprecated_keys
+from forebay.results.notebook_repr import Result
 from forebay.results.report import Estimate
 from forebay.results.serialization import to_jsonable
 from forebay.results.warning import Warning
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
 
-__all__ = ["FeasibleMap", "MapPoint", "Stretch"]
+__all__ = ["FeasibleMap", "FeasibleRange", "MapPoint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class MapPoint:
         "met", "missed" or "unclear", each at the map's confidence.
     goal : str
         The key of the goal that is met least.
-    margin, error : float
+    margin, standard_error : float
         Margin by which it is met, as a share of its threshold, and the standard error of the margin.
     replications : int
         Number of replications that were measured there.
@@ -52,13 +53,15 @@ class MapPoint:
     verdict: str
     goal: str
     margin: float
-    error: float
+    standard_error: float
     replications: int
     metrics: Mapping[str, Estimate]
 
+    error = DeprecatedName("standard_error")
+
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class FeasibleRange:
     """The interval of the second key in which the goals hold, for one value of the first key.
 
     Attributes
@@ -79,7 +82,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FeasibleMap(Told):
+class FeasibleMap(Result):
     """A map of two settings.
 
     Attributes
@@ -118,6 +121,8 @@ class FeasibleMap(Told):
     engine: str
     version: str
 
+    stretches = DeprecatedName("ranges")
+
     @property
     def feasible(self) -> bool:
         """Whether any pair meets every goal."""
@@ -128,10 +133,10 @@ class FeasibleMap(Told):
         return sum(point.verdict == verdict for point in self.points)
 
     @property
-    def stretches(self) -> tuple[Stretch, ...]:
+    def ranges(self) -> tuple[FeasibleRange, ...]:
         """The intervals in which the goals hold, by the first value."""
         rows = itertools.groupby(self.points, key=lambda point: point.settings[0])
-        return tuple(_stretch(at, list(points)) for at, points in rows)
+        return tuple(_feasible_range(at, list(points)) for at, points in rows)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -145,7 +150,12 @@ class FeasibleMap(Told):
         for point in self.points:
             values = {variable.key: setting.value for variable, setting in zip(self.over, point.settings, strict=True)}
             means = {name: estimate.mean for name, estimate in point.metrics.items()}
-            stated = {"verdict": point.verdict, "goal": point.goal, "margin": point.margin, "error": point.error}
+            stated = {
+                "verdict": point.verdict,
+                "goal": point.goal,
+                "margin": point.margin,
+                "error": point.standard_error,
+            }
             yield {**values, **stated, "replications": point.replications, **means}
 
     def resting_on(self, warnings: tuple[Warning, ...]) -> FeasibleMap:
@@ -162,7 +172,7 @@ class FeasibleMap(Told):
                 "goals": {goal.key: goal for goal in self.goals},
                 "confidence": self.confidence,
                 "points": self.points,
-                "stretches": self.stretches,
+                "ranges": self.ranges,
                 "budget": self.budget,
                 "complete": self.complete,
                 "cost": self.cost,
@@ -172,21 +182,21 @@ class FeasibleMap(Told):
                 "version": self.version,
             }
         )
-        return data
+        return with_deprecated_keys(FeasibleMap, data)
 
     def __repr__(self) -> str:
         keys = " and ".join(variable.key for variable in self.over)
         return f"<FeasibleMap over {keys}: goals hold at {self.count('met')} of {len(self.points)} places>"
 
 
-def _stretch(at: Value, points: Sequence[MapPoint]) -> Stretch:
+def _feasible_range(at: Value, points: Sequence[MapPoint]) -> FeasibleRange:
     """The longest run of those that meet the goals, and what misses beside it."""
     runs = [list(run) for met, run in itertools.groupby(points, lambda point: point.verdict == "met") if met]
     longest = max(runs, key=len, default=[])
     missed = [point.settings[1] for point in points if point.verdict == "missed"]
     if not longest:
-        return Stretch(at, None, None, None, None)
+        return FeasibleRange(at, None, None, None, None)
     low, high = longest[0].settings[1], longest[-1].settings[1]
     below = max((one for one in missed if one.number < low.number), key=lambda one: one.number, default=None)
     above = min((one for one in missed if one.number > high.number), key=lambda one: one.number, default=None)
-    return Stretch(at, low, high, below, above)
+    return FeasibleRange(at, low, high, below, above)

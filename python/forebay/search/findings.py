@@ -18,15 +18,15 @@ from forebay.search.answer_parts import (
     Conflict,
     CurvePoint,
     FeasibleInterval,
-    Gap,
     GoalAt,
     GoalEvidence,
-    Held,
+    InfeasibleInterval,
     JudgedGoal,
     JudgedRule,
     LowerEnd,
     Metrics,
-    Miss,
+    MetShare,
+    NearestResult,
     SearchCost,
     Side,
     UpperEnd,
@@ -70,11 +70,11 @@ def judged_goals(evidence: Evidence, share: float | None) -> Mapping[str, Judged
         measured = _estimate(goal, reports)
         judged[goal.key] = JudgedGoal(
             goal,
-            held=None if share is None else sum(goal.margin(value) >= 0 for value in values),
-            of=None if share is None else len(values),
+            met_replications=None if share is None else sum(goal.margin(value) >= 0 for value in values),
+            replications=None if share is None else len(values),
             at_packets=evidence.search.plan.words.value(at),
             measured=measured,
-            slack=goal.margin(measured.mean),
+            margin=goal.margin(measured.mean),
             met=test.margin(reports, [goal]) >= 0,
             confidence=confidences.get(goal.key),
             binding=goal.key == evidence.outcome.binding,
@@ -119,18 +119,18 @@ def _evidence(evidence: Evidence, goal: Goal, packets: int) -> GoalEvidence:
     return GoalEvidence("bootstrap" if evidence.search.plan.test.averages else "binomial", evidence.outcome.runs)
 
 
-def fraction(evidence: Evidence, share: float, confidence: float) -> Held:
+def fraction(evidence: Evidence, share: float, confidence: float) -> MetShare:
     """The number of fresh draws (or, without an answer, of draws at the compromise) in which all goals hold."""
     _, reports = evidence.at_answer()
     draws_met = ShareTest(share).draws_met(reports, evidence.scenario.goals)
     at_least = statistics.share_at_least(draws_met, len(reports), confidence) if evidence.confident else None
-    return Held(share, draws_met, len(reports), at_least, confidence)
+    return MetShare(share, draws_met, len(reports), at_least, confidence)
 
 
 def lower_end(evidence: Evidence) -> LowerEnd | None:
     """The interval that contains the smallest sufficient buffer."""
     between = evidence.outcome.lower_end
-    if between is None or (evidence.twin is not None and evidence.twin.flipped):
+    if between is None or (evidence.twin is not None and evidence.twin.changed_verdicts):
         return None
     low, high = sorted((evidence.size(end) for end in between), key=lambda value: value.number)
     return LowerEnd(low, high, LOWER_END)
@@ -161,12 +161,13 @@ def _last_on_the_line(evidence: Evidence, last: int, beyond: int) -> int | None:
     return None
 
 
-def gaps(evidence: Evidence) -> tuple[Gap, ...]:
+def gaps(evidence: Evidence) -> tuple[InfeasibleInterval, ...]:
     """Larger buffers that miss a goal which needs a large buffer, with the measurements there."""
     goals = {goal.key: goal for goal in evidence.scenario.goals}
     found = ((packets, goals[key]) for packets, key in evidence.gaps)
     return tuple(
-        Gap(evidence.size(packets), goal.key, _estimate(goal, evidence.seen(packets))) for packets, goal in found
+        InfeasibleInterval(evidence.size(packets), goal.key, _estimate(goal, evidence.seen(packets)))
+        for packets, goal in found
     )
 
 
@@ -200,7 +201,7 @@ def conflict(evidence: Evidence, goals: Mapping[str, JudgedGoal]) -> Conflict:
         side(outcome.needs_at_most),
         None if outcome.compromise is None else evidence.size(outcome.compromise),
         evidence.size(max(evidence.search.samples)),
-        tuple(Miss(each.goal, each.measured, max(0.0, -each.slack), each.met) for each in goals.values()),
+        tuple(NearestResult(each.goal, each.measured, max(0.0, -each.margin), each.met) for each in goals.values()),
     )
 
 
@@ -329,7 +330,7 @@ def cost(measured: Sequence[Measurements], wall_s: float, companions: Iterable[M
     costs = [report.cost for measure in every for report in measure.reports.values()]
     return SearchCost(
         replications=sum(each.runs for each in every),
-        resumed=sum(measure.resumed for measure in every),
+        cached_runs=sum(measure.resumed for measure in every),
         buffers=sum(len(measure.buffers()) for measure in measured),
         data_packets=sum(each.data_packets for each in costs),
         events=sum(each.events for each in costs),

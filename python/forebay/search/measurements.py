@@ -25,7 +25,7 @@ __all__ = ["Means", "Measurements", "Variable"]
 #: A buffer in packets and the number of a replication.
 Pair = tuple[int, int]
 
-#: Told the number of a job and its report.
+#: Called with the number of a job and its report.
 Finished = Callable[[int, Report], object]
 
 
@@ -62,7 +62,7 @@ class Means:
     cluster : Cluster, optional
         The cluster whose workers measure instead of this machine's threads.
     listener : Listener
-        Told the replications done and those expected in all, those of earlier searches included.
+        Called with the replications done and those expected in all, those of earlier searches included.
     """
 
     engine: str

@@ -78,7 +78,7 @@ def optimized(evidence: Evidence, goal: Goal, confidence: float, listener: Liste
         least,
         most,
         confidence,
-        tuple(sorted((evidence.size(place) for place in best.near), key=lambda value: value.number)),
+        tuple(sorted((evidence.size(place) for place in best.indistinguishable), key=lambda value: value.number)),
     )
     return dataclasses.replace(evidence, outcome=found), optimum
 

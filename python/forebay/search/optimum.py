@@ -20,6 +20,7 @@ import numpy as np
 
 from forebay.inputs.goals import Goal, metric_value
 from forebay.results import statistics
+from forebay.results.deprecated_names import DeprecatedName
 from forebay.results.report import Estimate, Report
 from forebay.search.listener import SILENT, Listener
 from forebay.search.search_state import SearchState
@@ -54,7 +55,7 @@ class Optimum:
         Between them the best lies, of all that meet the goals, where the metric has one optimum there.
     confidence : float
         With which what lies outside was left out.
-    near : tuple of BufferSize or Value
+    indistinguishable : tuple of BufferSize or Value
         The measured ones that cannot be told apart from the best.
     """
 
@@ -64,7 +65,9 @@ class Optimum:
     low: Quantity
     high: Quantity
     confidence: float
-    near: tuple[Quantity, ...]
+    indistinguishable: tuple[Quantity, ...]
+
+    near = DeprecatedName("indistinguishable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +80,14 @@ class Best:
         Numbers to answer with, the best first.
     low, high : int
         Between them the best lies.
-    near : tuple of int
+    indistinguishable : tuple of int
         The measured ones that cannot be told apart from it.
     """
 
     candidates: tuple[int, ...]
     low: int
     high: int
-    near: tuple[int, ...]
+    indistinguishable: tuple[int, ...]
 
 
 class Optimizing(SearchState):
@@ -101,7 +104,7 @@ class Optimizing(SearchState):
     confidence : float
         With which the best is told apart from the others.
     listener : Listener
-        Told between which numbers the best lies, whenever that changes.
+        Called with the ends of the interval that contains the best number, whenever they change.
     """
 
     def __init__(

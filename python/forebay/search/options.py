@@ -198,7 +198,7 @@ class Execution:
     resume : Path, optional
         A directory in which finished runs are kept until the answer is there.
     listener : Listener
-        Told what happens on the way.
+        Called with a line about each step.
     """
 
     engine: str = "packet"

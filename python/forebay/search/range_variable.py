@@ -162,7 +162,7 @@ class RangeWords(Words):
         text = (
             values[0].words
             if len(values) == 1
-            else f"{listed(value.bare for value in values)} {self.variable.unit_words}"
+            else f"{listed(value.number_text for value in values)} {self.variable.unit_words}"
         )
         return f"{self.variable.key} = {text.rstrip()}"
 
@@ -173,7 +173,7 @@ class RangeWords(Words):
     def between(self, one: int, other: int) -> str:
         """The range between two values, from the lower one, in words."""
         low, high = sorted((self.variable.at(one), self.variable.at(other)), key=lambda setting: setting.number)
-        return f"between {low.bare} and {high.words}"
+        return f"between {low.number_text} and {high.words}"
 
     def value(self, place: int) -> float:
         """One in the base unit."""

@@ -88,8 +88,8 @@ def compared(
                 {} if point is None else _metrics(answer, point),
                 index != best and is_clearly_worse(index, best),
                 answer.cost.replications,
-                met=sum(goal.met for goal in answer.goals.values()),
-                of=len(answer.goals),
+                goals_met=sum(goal.met for goal in answer.goals.values()),
+                goals_total=len(answer.goals),
                 on_front=index in front,
                 nearest=None if answer.feasible or answer.conflict is None else answer.conflict.compromise,
                 configured=_configured(answer),
@@ -132,7 +132,7 @@ def _is_clear(goal: JudgedGoal, confidence: float) -> bool:
     if goal.measured.half_width is None:
         return False
     part = normal_quantile(confidence) / normal_quantile((1 + INTERVALS) / 2)
-    return goal.slack >= part * goal.measured.half_width
+    return goal.margin >= part * goal.measured.half_width
 
 
 def _score(answer: Recommendation) -> _Score:
@@ -165,7 +165,7 @@ _NOTHING = _Score(math.inf, 0.0)
 def _missed(goal: JudgedGoal) -> _Score:
     """The distance of a goal on the wrong side of its threshold, as a share of it; negative if it is met."""
     scale = abs(goal.goal.threshold) or 1.0
-    return _Score(-goal.slack / scale, (goal.measured.half_width or 0.0) / scale)
+    return _Score(-goal.margin / scale, (goal.measured.half_width or 0.0) / scale)
 
 
 def _is_delay_or_loss(name: str) -> bool:

@@ -56,7 +56,7 @@ class Resumption:
     directory : Path
         Where the files are; made when something is to be written.
     listener : Listener
-        Told in a line what was found there.
+        Called with a line about the stored replications.
     quick : bool
         Whether the call is a quick look. A quick look does not finish the search that was interrupted, so the
         replications that it finds stay for that search.

@@ -52,9 +52,9 @@ class SearchState:
     plan : Plan
         Where and how often to look, and which test decides.
     expect : callable, optional
-        Told how many replications are still expected, whenever that estimate changes.
+        Called with the expected number of remaining replications, whenever the estimate changes.
     listener : Listener
-        Told what is known of the answer so far, whenever that changes.
+        Called with the present state of the answer, whenever it changes.
 
     Attributes
     ----------

@@ -79,7 +79,7 @@ class SequentialTest:
     expect : callable, optional
         Called with the number of runs that are still expected.
     listener : Listener
-        Told how many verdicts are reached.
+        Called with the number of verdicts reached.
     """
 
     def __init__(

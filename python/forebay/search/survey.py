@@ -73,7 +73,7 @@ class Survey:
     budget : int
         Replications at most; the first look is made in any case.
     expect : callable, optional
-        Told how many replications there will be at most.
+        Called with the largest possible number of replications.
     """
 
     def __init__(

@@ -95,7 +95,7 @@ class TimeBudget:
         question : Beginner
             Makes searches of the scenario that is asked about.
         resumption : Resumption or None
-            Told where there is more to do.
+            Stored replications of the search, if it can continue an earlier one.
         at_once : int, optional
             Packet-level runs that are made at the same time; None where smaller links say nothing of the answer.
         """

@@ -55,10 +55,10 @@ class Value:
     def words(self) -> str:
         """As in a sentence: "42 packets", "5.2 ms"."""
         unit = unit_words(self.text.lstrip("0123456789.-"))
-        return f"{self.bare} {unit.removesuffix('s') if self.text == '1p' else unit}".strip()
+        return f"{self.number_text} {unit.removesuffix('s') if self.text == '1p' else unit}".strip()
 
     @property
-    def bare(self) -> str:
+    def number_text(self) -> str:
         """The number without its unit, which follows."""
         return f"{self.number:,.15g}"
 

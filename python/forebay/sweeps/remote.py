@@ -71,10 +71,10 @@ def lines_of(parcel: Parcel, memory: int) -> list[Answer]:
     """On a worker: the line of each job, or the reason why there is none."""
     jobs = parcel.unpacked()
 
-    def made(allowed: int) -> list[_core.Job]:
+    def jobs_within(allowed: int) -> list[_core.Job]:
         return [_core.Job(job.scenario, job.engine, parcel.seed, job.replication, memory=allowed) for job in jobs]
 
-    outcomes = zip(jobs, run_here(made, memory), strict=True)
+    outcomes = zip(jobs, run_here(jobs_within, memory), strict=True)
     return [
         (False, str(outcome))
         if isinstance(outcome, ForebayError)

@@ -28,7 +28,7 @@ from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
 from forebay.inputs import validation
 from forebay.measurement.cluster import Cluster, connected
-from forebay.results.notebook_repr import Shown
+from forebay.results.notebook_repr import Displayable
 from forebay.results.report import Report
 from forebay.results.warning import Warning
 from forebay.scenario import Progress, Scenario, threads
@@ -64,7 +64,7 @@ LEFTOVERS = ("manifest.json", "failed.jsonl", "*.parquet", "cells/*.jsonl")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Sweep(Shown):
+class Sweep(Displayable):
     """The folder of a sweep after every job that can run has run.
 
     Attributes

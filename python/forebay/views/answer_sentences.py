@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from forebay.results.report import Estimate
     from forebay.results.warning import Warning
     from forebay.search.answer import Recommendation
-    from forebay.search.answer_parts import JudgedGoal, Miss
+    from forebay.search.answer_parts import JudgedGoal, NearestResult
     from forebay.search.value import Quantity
     from forebay.views.goal_table import Place
 
@@ -153,7 +153,7 @@ def _sureness(answer: Recommendation) -> str:
     """The confidence that the answer meets all goals, and the number of runs on which it rests."""
     assert answer.buffer is not None, "without a buffer nothing is sure"
     who, verb = _subject(answer), "meets" if _single(answer.buffer) else "meet"
-    share = "" if answer.fraction is None else f" in {100 * answer.fraction.wanted:g} % of the replications"
+    share = "" if answer.fraction is None else f" in {100 * answer.fraction.required:g} % of the replications"
     what = f"{'the goal' if len(answer.goals) == 1 else 'all goals'}{share}"
     if answer.confidence is None or answer.confidence < 0.01:
         reason = doubt(answer) or f"the runs at {count(answer.buffer)} contradict it"
@@ -239,13 +239,13 @@ def decisive(answer: Recommendation) -> Iterator[str]:
         if goal is not None:
             compared = "" if len(answer.goals) == 1 else f": of all goals it needs the {needed} {noun}"
             yield f"The goal {goal_text(goal)} decides{compared}."
-    if upper is not None and upper.missed_at is not None and not answer.gaps:
-        last = count(upper.buffer) if upper.about is None else f"about {count(upper.about)}"
-        if upper.buffer.number == answer.buffer.number and upper.about is None:
+    if upper is not None and upper.missed_at is not None and not answer.infeasible_intervals:
+        last = count(upper.buffer) if upper.interpolated_end is None else f"about {count(upper.interpolated_end)}"
+        if upper.buffer.number == answer.buffer.number and upper.interpolated_end is None:
             yield f"{count(upper.missed_at)} {'misses' if _single(upper.missed_at) else 'miss'} a goal."
         else:
             yield f"All goals are met from {number_text(answer.buffer)} {'down ' if largest else ''}to {last}."
-    elif upper is not None and not answer.gaps:
+    elif upper is not None and not answer.infeasible_intervals:
         beyond = [point.buffer for point in answer.points if (point.buffer.number > upper.buffer.number) != largest]
         beyond = [buffer for buffer in beyond if buffer.number != upper.buffer.number]
         if beyond:
@@ -303,15 +303,17 @@ def draws_met(answer: Recommendation) -> str:
     if part is None:
         return ""
     bound = "" if part.at_least is None else f". The true share is at least {formatting.confidence(part.at_least)}"
-    return f"{part.held} of {counted(part.of, 'fresh replication')} meet all goals together{bound}."
+    return (
+        f"{part.met_replications} of {counted(part.replications, 'fresh replication')} meet all goals together{bound}."
+    )
 
 
 def margin(goal: JudgedGoal) -> str:
     """The distance from a goal's metric to its threshold; negative if the goal is missed."""
-    return f"{'' if goal.slack >= 0 else '-'}{difference(goal.goal.name, goal.slack)}"
+    return f"{'' if goal.margin >= 0 else '-'}{difference(goal.goal.name, goal.margin)}"
 
 
-def goal_text(goal: JudgedGoal | Miss) -> str:
+def goal_text(goal: JudgedGoal | NearestResult) -> str:
     """A goal in words, as requested."""
     name = goal.goal.name
     return f"{formatting.metric_title(name)} {sign(goal.goal.sense)} {threshold(name, goal.goal.threshold)}"
@@ -379,7 +381,7 @@ def nearest(answer: Recommendation) -> str:
     place = next((place for place in places(rows) if "nearest" in place.roles), None)
     if place is None:
         return ""
-    off = {miss.goal.key: miss.off for miss in answer.conflict.nearest}
+    off = {miss.goal.key: miss.shortfall for miss in answer.conflict.nearest}
     compared = [(row, at) for row, at in zip(rows, place.goals, strict=True) if at is not None]
     sentences = [f"The measured {_noun(answer)} that is closest to all goals is {brief(place.buffer)}."]
     missed = [

@@ -284,7 +284,7 @@ def _confidence(report: CheckReport) -> str:
         texts.append("There is no confidence, because the scenario has assumed values.")
     elif "bootstrap" in methods and report.confidence is not None:
         texts.append(f"Each verdict by itself has {100 * report.confidence:g} % confidence.")
-    if any(each.twin is not None and each.twin.flipped for each in report.buffers):
+    if any(each.varied_hosts is not None and each.varied_hosts.changed_verdicts for each in report.buffers):
         texts.append("A verdict has no confidence if simultaneous events decide it.")
     if "bound" in methods:
         texts.append(f"{BOUND} The goal is met with any traffic, because the full buffer drains in less time.")
@@ -292,7 +292,7 @@ def _confidence(report: CheckReport) -> str:
 
 
 def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
+    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
     return (
         f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
         f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

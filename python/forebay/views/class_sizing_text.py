@@ -130,7 +130,7 @@ def decided_by(found: ClassSize) -> str:
     """The goal that prevents a smaller buffer."""
     if found.binding_goal is not None:
         return goal_title(found.binding_goal)
-    return "no goal (not reduced)" if found.kept else "1 packet is enough"
+    return "no goal (not reduced)" if found.unchanged else "1 packet is enough"
 
 
 def _goals(answer: ClassSizing) -> Grid:
@@ -165,7 +165,7 @@ def _warnings(found: list[Warning]) -> Iterator[RenderableType]:
 
 
 def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
+    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
     return (
         f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
         f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

@@ -44,9 +44,9 @@ def comparison_view(found: Comparison) -> RenderableType:
     """Engines and models side by side, the agreement, the disagreements by assumption, the buffer range."""
     parts: list[RenderableType] = [heading(found.scenario, "comparison"), Text(""), *_answers(found.answers), Text("")]
     parts += [
-        Paragraph(f"{answer.name}: {answer.twin.warning(count(found.buffer))}", "yellow")
+        Paragraph(f"{answer.name}: {answer.varied_hosts.warning(count(found.buffer))}", "yellow")
         for answer in found.answers
-        if answer.twin is not None
+        if answer.varied_hosts is not None
     ]
     if found.agreement:
         parts += [_agreement(found.agreement), *_promise(found.agreement), Text("")]
@@ -128,15 +128,15 @@ def _agreement(rows: Sequence[Agreement]) -> RenderableType:
     for metric in dict.fromkeys(row.metric for row in rows):
         of_metric = [row for row in rows if row.metric == metric]
         first = of_metric[0]
-        title = f"{formatting.metric_title(metric)} ({_UNITS[first.of]})"
-        cells = [f"{_gap(row.gap, row.of)}{_mark(row)}" for row in of_metric]
-        table.add_row(title, _gap(first.allowed, first.of), *cells)
+        title = f"{formatting.metric_title(metric)} ({_UNITS[first.unit]})"
+        cells = [f"{_gap(row.difference, row.unit)}{_mark(row)}" for row in of_metric]
+        table.add_row(title, _gap(first.allowed, first.unit), *cells)
     return Group(Text("Difference between the fluid and the packet engine", style="italic"), table)
 
 
 def _mark(row: Agreement) -> str:
     """The verdict on a difference, after its value."""
-    return "" if row.within is None else " within" if row.within else " above"
+    return "" if row.agrees is None else " within" if row.agrees else " above"
 
 
 #: Units of differences in words.

@@ -77,7 +77,7 @@ def _state(answer: Recommendation, point: CurvePoint, goals: list[Goal], *, few:
     if answer.buffer is None and answer.verdict != "undecided":
         return "missed"
     if answer.fraction is not None:
-        return _share_state(point, goals, answer.fraction.wanted)
+        return _share_state(point, goals, answer.fraction.required)
     if point.goals:
         verdicts = {found.verdict for found in point.goals.values()}
         return "missed" if "missed" in verdicts else "undecided" if "undecided" in verdicts else "met"

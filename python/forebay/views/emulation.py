@@ -83,11 +83,13 @@ def _trip(rtt: object) -> str:
 
 def _scenario_groups(placed: StandIn) -> list[str]:
     """The groups of the scenario that run beside the programs, and those that do not run."""
-    silent = [*([] if placed.group in placed.beside else [placed.group]), *placed.idle]
-    sentences = [f"flows of the scenario that also run: {_names(placed.beside)}"] if placed.beside else []
+    silent = [*([] if placed.group in placed.concurrent_groups else [placed.group]), *placed.idle]
+    sentences = (
+        [f"flows of the scenario that also run: {_names(placed.concurrent_groups)}"] if placed.concurrent_groups else []
+    )
     sentences += (
         [f"flows that do not run: {_names(tuple(silent))} (--with GROUP starts them)"]
-        if placed.beside and silent
+        if placed.concurrent_groups and silent
         else []
     )
     return ["; ".join(sentences) or "no flows of the scenario run (--with GROUP starts them)"]
@@ -127,7 +129,7 @@ def strays_text(strays: int) -> str:
 def ending(report: Report, placed: StandIn) -> RenderableType:
     """The metrics of the link after the run."""
     parts: list[RenderableType] = [_links(report, placed)]
-    beside = [group for group in report.groups if group.name in placed.beside]
+    beside = [group for group in report.groups if group.name in placed.concurrent_groups]
     if beside:
         parts.append(groups_table(beside))
     if report.cost.lateness is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
     from forebay.results.report import Estimate
     from forebay.search.answer import Recommendation
-    from forebay.search.answer_parts import CurvePoint, Miss
+    from forebay.search.answer_parts import CurvePoint, NearestResult
     from forebay.search.named_buffer import GoalVerdict
     from forebay.search.value import Quantity
 
@@ -218,7 +218,7 @@ def measured_at(goal: Goal, point: CurvePoint) -> GoalAt | None:
     return GoalAt(point.buffer, measured, _verdict(goal, measured), point.replications)
 
 
-def _nearest(answer: Recommendation, miss: Miss, buffer: Quantity) -> GoalAt:
+def _nearest(answer: Recommendation, miss: NearestResult, buffer: Quantity) -> GoalAt:
     """A goal at the nearest miss; for goals about a share of the draws, only the search's verdict counts."""
     point = answer.at(buffer)
     if point is not None and miss.goal.key in point.goals and answer.fraction is None:

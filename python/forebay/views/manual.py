@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Page", "escaped", "roff"]
+__all__ = ["ManualPage", "escaped", "roff"]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ManualPage:
     """The content of one manual page.
 
     Attributes
@@ -43,7 +43,7 @@ class Page:
     examples: Sequence[tuple[str, str]]
 
 
-def roff(page: Page) -> str:
+def roff(page: ManualPage) -> str:
     """Return the source of a page of section 1."""
     lines = [
         f'.TH "{escaped(page.name.upper())}" "1" "" "forebay {escaped(page.version)}" "forebay"',

@@ -77,6 +77,6 @@ def _field(found: FeasibleMap) -> Field:
 
 def _clear(point: MapPoint) -> float:
     """The margin in standard errors, within bounds."""
-    if point.error <= 0:
+    if point.standard_error <= 0:
         return MOST if point.margin >= 0 else -MOST
-    return max(-MOST, min(MOST, point.margin / point.error))
+    return max(-MOST, min(MOST, point.margin / point.standard_error))

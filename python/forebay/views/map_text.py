@@ -18,13 +18,13 @@ from forebay.views.wording import both, goal_phrase, rate_of_link
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.search.feasible import FeasibleMap, Stretch
+    from forebay.search.feasible import FeasibleMap, FeasibleRange
 
 __all__ = ["map_text", "where_it_holds"]
 
 
 def map_text(found: FeasibleMap) -> RenderableType:
-    """The answer in two lines, then the stretch of the second key for each value of the first."""
+    """The answer in two lines, then the interval of the second key for each value of the first."""
     core = found.scenario.core
     rate = rate_of_link(found.scenario)
     title = f": {found.scenario.title}" if found.scenario.title else ""
@@ -58,14 +58,14 @@ def _table(found: FeasibleMap) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in (first, "missed at", "met from", "to", "missed at"):
         table.add_column(escape(heading), justify="right", no_wrap=True)
-    for stretch in found.stretches:
-        cells = _cells(stretch)
-        table.add_row(stretch.at.words, *cells, style=None if stretch.low is not None else "dim")
+    for interval in found.ranges:
+        cells = _cells(interval)
+        table.add_row(interval.at.words, *cells, style=None if interval.low is not None else "dim")
     return table
 
 
-def _cells(stretch: Stretch) -> Iterator[str]:
-    for end in (stretch.below, stretch.low, stretch.high, stretch.above):
+def _cells(interval: FeasibleRange) -> Iterator[str]:
+    for end in (interval.below, interval.low, interval.high, interval.above):
         yield "–" if end is None else end.words
 
 

@@ -142,8 +142,8 @@ def _(found: FeasibleMap) -> Note:
 
     columns = (found.over[0].key, f"{found.over[1].key} met from", "to")
     rows = [
-        (stretch.at.words, *("–" if end is None else end.words for end in (stretch.low, stretch.high)))
-        for stretch in found.stretches
+        (interval.at.words, *("–" if end is None else end.words for end in (interval.low, interval.high)))
+        for interval in found.ranges
     ]
     heading = headline(found.scenario.resolved, otherwise="Combinations that meet all goals")
     return Note(heading, (where_it_holds(found),), (_table(columns, rows, limited=False),), tuple(found.warnings))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.observation.writing import assumptions, scenario_text
@@ -74,17 +74,17 @@ def observation_page(finding: Finding, *, command: str, version: str) -> str:
     """
     finding = without_addresses(finding)
     link, limited, regime = answer(finding)
-    page = Page(
+    page = ObservationPage(
         title=_title(finding),
         input=input_line(finding),
         about_intervals=ABOUT_INTERVALS,
         lines=(link, limited, regime),
-        remarks=finding.remarks,
+        notes=finding.notes,
         load=None if finding.load is None else _load(finding.load, finding),
         day=None if finding.day is None else day_section(finding.day, known_rate(finding)),
         groups=_groups(finding),
         flows=_flows(finding),
-        laws=tuple(map(_laws, finding.distributions)),
+        distributions=tuple(map(_distributions, finding.distributions)),
         regime=Reasons(finding.regime.name, capitalized(finding.regime.reason), finding.regime.evidence),
         unknown=_unknown(finding),
         switches=_SWITCHES if not missing() and (finding.load is not None or finding.distributions) else (),
@@ -113,14 +113,14 @@ class LoadSection:
     mean: str
     figures: tuple[Figure, ...]
     table: Table | None
-    left_out: tuple[str, ...]
+    omitted_scales: tuple[str, ...]
     burstiness: Figure | None
     memory: str
 
 
 @dataclass(frozen=True, slots=True)
-class LawSection:
-    """A law beside its data."""
+class DistributionSection:
+    """A distribution with its data."""
 
     figure: Figure
     why: str
@@ -128,19 +128,19 @@ class LawSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ObservationPage:
     """The page, section by section."""
 
     title: str
     input: str
     about_intervals: str
     lines: tuple[str, str, str]
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
     load: LoadSection | None
     day: DaySection | None
     groups: Table | None
     flows: Table | None
-    laws: tuple[LawSection, ...]
+    distributions: tuple[DistributionSection, ...]
     regime: Reasons
     unknown: Table | None
     switches: tuple[Switch, ...]
@@ -153,7 +153,11 @@ class Page:
 
 def _title(finding: Finding) -> str:
     rate = finding.link.rate
-    return f"Observed: {formatting.bandwidth(rate.value)} link" if isinstance(rate, Estimate) else "Observed: a link"
+    return (
+        f"Observed: {formatting.bandwidth(rate.value)} link"
+        if isinstance(rate, IntervalEstimate)
+        else "Observed: a link"
+    )
 
 
 # Load ------------------------------------------------------------------------------------------------------------
@@ -173,13 +177,13 @@ def _load(load: Load, finding: Finding) -> LoadSection:
         f"The Hurst exponent is {hurst(load.hurst)}. At 0.5 the load has no long-range dependence, near 1 it has "
         f"bursts at "
         "every time scale."
-        if isinstance(load.hurst, Estimate)
+        if isinstance(load.hurst, IntervalEstimate)
         else f"The Hurst exponent is unknown, because {load.hurst.because}."
     )
     mean = f"The mean load is {estimate_text(load.mean)}"
-    if isinstance(load.utilization, Estimate):
+    if isinstance(load.utilization, IntervalEstimate):
         mean += f", {estimate_text(load.utilization, 'share')} of the link rate"
-    return LoadSection(mean, figures, table, load.left_out, _burstiness(load), memory)
+    return LoadSection(mean, figures, table, load.omitted_scales, _burstiness(load), memory)
 
 
 def _over_time(scale: Scale, rate: float | None) -> Chart:
@@ -221,7 +225,7 @@ def _burstiness(load: Load) -> Figure | None:
 # Laws ------------------------------------------------------------------------------------------------------------
 
 
-def _laws(found: FittedDistribution) -> LawSection:
+def _distributions(found: FittedDistribution) -> DistributionSection:
     shares = np.linspace(0.0, 1.0, POINTS)
     values = np.maximum(found.data.quantile(shares), 1e-12)
     unit, name = next((each for each in _VALUES[found.unit] if values[POINTS // 2] >= each[0]), _VALUES[found.unit][-1])
@@ -243,18 +247,18 @@ def _laws(found: FittedDistribution) -> LawSection:
         "", tuple(zip((along / unit).tolist(), (100 * found.distribution.below(along)).tolist(), strict=True))
     )
     chart = span_chart(
-        f"{found.what} ({name})",
+        f"{found.quantity} ({name})",
         "cumulative share (%)",
         readings,
         law,
         by_decades=(True, False),
         ends=(0.0, 100.0),
         dots=False,
-        key=f"{found.what} ",
+        key=f"{found.quantity} ",
     )
-    heading = capitalized(found.what)
+    heading = capitalized(found.quantity)
     why = f"Distribution of the scenario: {found.why}."
-    return LawSection(figure(heading, chart), why, _quantiles(found))
+    return DistributionSection(figure(heading, chart), why, _quantiles(found))
 
 
 def _quantiles(found: FittedDistribution) -> Table:
@@ -289,5 +293,7 @@ def _flows(finding: Finding) -> Table | None:
 
 
 def _unknown(finding: Finding) -> Table | None:
-    rows = tuple(Row(tuple(map(capitalized, (each.what, each.because, each.measure)))) for each in finding.unidentified)
+    rows = tuple(
+        Row(tuple(map(capitalized, (each.quantity, each.because, each.measure)))) for each in finding.unidentified
+    )
     return Table(("value", "reason", "how to measure it"), rows) if rows else None

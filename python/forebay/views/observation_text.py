@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from forebay.observation.estimate import Estimate
+from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.estimate_text import ABOUT_INTERVALS, estimate_text, unknown_text
 from forebay.observation.finding import known_rate, without_addresses
 from forebay.sanitize import sanitize
@@ -75,7 +75,7 @@ def observation_text(finding: Finding) -> RenderableType:
         sentences = day_sentences(finding.day, rate, drops_said=leads_with_load(finding))
         parts += [Paragraph(sanitize(sentence)) for sentence in sentences]
     parts += _unknown(finding)
-    parts += [Paragraph(f"note: {sanitize(note)}", "yellow") for note in finding.remarks]
+    parts += [Paragraph(f"note: {sanitize(note)}", "yellow") for note in finding.notes]
     return Group(
         *parts,
         Paragraph(f"Input: {sanitize(input_line(finding))}. {sentence(ABOUT_INTERVALS)}", "dim"),
@@ -106,11 +106,11 @@ def _load(load: Load, finding: Finding) -> Iterator[RenderableType]:
         if coarse := granularity(finding):
             yield Paragraph(coarse, "dim")
     which = "" if finding.day is None else f" in {finding.day.span.why}"
-    if isinstance(load.hurst, Estimate):
+    if isinstance(load.hurst, IntervalEstimate):
         yield Paragraph(f"Mean load{which}: {estimate_text(load.mean)}. Hurst exponent: {hurst(load.hurst)}.")
     else:
         yield Paragraph(f"Mean load{which}: {estimate_text(load.mean)}.")
-    for why in load.left_out:
+    for why in load.omitted_scales:
         yield Paragraph(f"The table omits windows of {sanitize(why)}.", "dim")
 
 

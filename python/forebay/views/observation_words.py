@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from forebay.observation.estimate import NAMED, Estimate, Unknown, rounded_down, scaled
+from forebay.observation.estimate import NAMED, IntervalEstimate, Unknown, rounded_down, scaled
 from forebay.observation.estimate_text import estimate_text, value_text
 from forebay.observation.finding import (
     AppLimited,
@@ -62,12 +62,12 @@ def answer(finding: Finding) -> tuple[str, str, str]:
 
 def leads_with_load(finding: Finding) -> bool:
     """Whether the first lines say load and drops, because flows and regime are not known."""
-    return finding.day is not None and isinstance(finding.limited, Unknown) and finding.regime.name == "unknown"
+    return finding.day is not None and isinstance(finding.limited_flows, Unknown) and finding.regime.name == "unknown"
 
 
 def _link(finding: Finding) -> str:
     link = finding.link
-    if isinstance(link.rate, Estimate):
+    if isinstance(link.rate, IntervalEstimate):
         parts = [f"{estimate_text(link.rate)} link"]
     else:
         most = rate_at_least(finding)
@@ -80,7 +80,7 @@ def _link(finding: Finding) -> str:
 
 
 def _limited(finding: Finding) -> str:
-    limited = finding.limited
+    limited = finding.limited_flows
     if isinstance(limited, Unknown):
         return f"The number of long flows that the link limits is unknown, because {limited.because}"
     told_of = [
@@ -112,7 +112,7 @@ def _limited_flows(finding: Finding) -> str:
     """Long flows that something else limits."""
     found: dict[str, float] = {}
     for group in finding.groups:
-        if isinstance(group.count, Estimate) and group.limited_by in _ELSEWHERE and group.yields:
+        if isinstance(group.count, IntervalEstimate) and group.limited_by in _ELSEWHERE and group.yields:
             words = _ELSEWHERE[group.limited_by]
             found[words] = found.get(words, 0.0) + group.count.value
     return (
@@ -140,7 +140,7 @@ def _regime(finding: Finding) -> str:
     regime = finding.regime
     name = "Traffic regime" if regime.name == "unknown" else f"Traffic regime {regime.name}"
     used = ""
-    if finding.load is not None and isinstance(finding.load.utilization, Estimate):
+    if finding.load is not None and isinstance(finding.load.utilization, IntervalEstimate):
         used = f"; the utilization is {percent(finding.load.utilization.value)}"
     return f"{name}: {regime.reason}{used}"
 
@@ -173,12 +173,14 @@ def group_cells(group: GroupFinding) -> tuple[str, ...]:
     )
 
 
-def _estimate(found: Estimate | Unknown | None, unit: str | None = None) -> str:
-    return estimate_text(found, unit) if isinstance(found, Estimate) else "unknown" if found is not None else NONE
+def _estimate(found: IntervalEstimate | Unknown | None, unit: str | None = None) -> str:
+    return (
+        estimate_text(found, unit) if isinstance(found, IntervalEstimate) else "unknown" if found is not None else NONE
+    )
 
 
-def _count(found: Estimate | Unknown | None) -> str:
-    if isinstance(found, Estimate) and (found.low == found.high or not found.is_bounded):
+def _count(found: IntervalEstimate | Unknown | None) -> str:
+    if isinstance(found, IntervalEstimate) and (found.low == found.high or not found.is_bounded):
         return flows(found.value)
     return _estimate(found)
 
@@ -229,14 +231,14 @@ def flow_cells(flow: FlowFinding) -> tuple[str, ...]:
         _estimate(flow.loss, "share"),
         flow.controller or "unknown",
         formatting.size(flow.carried_bytes),
-        formatting.clock_time(flow.lasting_s),
+        formatting.clock_time(flow.duration_s),
     )
 
 
 # Load ------------------------------------------------------------------------------------------------------------
 
 
-def hurst(found: Estimate) -> str:
+def hurst(found: IntervalEstimate) -> str:
     """Hurst's exponent with two digits: the third one is never known."""
     between = f" ({found.low:.2f} to {found.high:.2f})" if found.is_bounded else ""
     return f"{found.value:.2f}{between}"
@@ -250,7 +252,7 @@ def window(seconds: float) -> str:
 def granularity(finding: Finding) -> str:
     """How coarse the shortest windows are, where few packets fill one: shares beyond the link's rate come of that."""
     load, rate, count, sent = finding.load, finding.link.rate, finding.input.packets, finding.input.bytes
-    if load is None or not load.scales or not isinstance(rate, Estimate) or not count or not sent:
+    if load is None or not load.scales or not isinstance(rate, IntervalEstimate) or not count or not sent:
         return ""
     shortest = min(scale.scale_s for scale in load.scales)
     packets = rate.value * shortest / 8.0 / (sent / count)

@@ -164,9 +164,15 @@ def _at_answer(answer: Recommendation) -> RenderableType:
         Column(f"at {count(answer.buffer)}", measured),
         Column("margin", [margin(each) for each in goals]),
     ]
-    if any(each.of is not None for each in goals):
+    if any(each.replications is not None for each in goals):
         columns.append(
-            Column("met in", ["" if each.of is None else f"{each.held} of {each.of} runs" for each in goals])
+            Column(
+                "met in",
+                [
+                    "" if each.replications is None else f"{each.met_replications} of {each.replications} runs"
+                    for each in goals
+                ],
+            )
         )
     styles = ["" if each.met else "red" for each in goals]
     return Wrapped([Grid([Column("goal", [goal_text(each) for each in goals], number=False)], columns, styles)])
@@ -212,7 +218,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
     which = [_which(each) for each in found]
     verdicts = [comparison_with_best(answer, number) for number in range(len(found))]
     styles = [
-        "red" if each.recommendation is None and each.met < each.of else "" if number else "bold green"
+        "red" if each.recommendation is None and each.goals_met < each.goals_total else "" if number else "bold green"
         for number, each in enumerate(found)
     ]
     yield Wrapped(
@@ -223,7 +229,7 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
                     Column(short(name), [cell(answer, name, each.measured, interval=interval) for each in found])
                     for name in names
                 ),
-                Column("goals met", [f"{each.met} of {each.of}" for each in found]),
+                Column("goals met", [f"{each.goals_met} of {each.goals_total}" for each in found]),
                 Column("dominated", ["no" if each.on_front else "yes" for each in found], number=False),
                 Column("compared with the best", verdicts, number=False),
             ],
@@ -232,8 +238,10 @@ def _alternatives(answer: Recommendation) -> Iterator[RenderableType]:
         for interval in (True, False)
     )
     yield from _with_configured(answer)
-    close = [_words_of(each) for each in found[1:] if each.met == each.of and not each.apart]
-    if close and found[0].met == found[0].of:
+    close = [
+        _words_of(each) for each in found[1:] if each.goals_met == each.goals_total and not each.significantly_worse
+    ]
+    if close and found[0].goals_met == found[0].goals_total:
         yield Paragraph(f"The runs do not distinguish {both([_words_of(found[0]), *close])}: their intervals overlap.")
 
 
@@ -287,7 +295,7 @@ def _reasons(rules: Sequence[JudgedRule]) -> Iterator[RenderableType]:
     """The reasons why rules do not apply, or apply only to a part."""
     for rule in rules:
         if not rule.applies or rule.share < 1:
-            yield Paragraph(f"{rule.name} {rule.judgment.verdict}: {rule.why}", "dim")
+            yield Paragraph(f"{rule.name} {rule.rule_verdict.verdict}: {rule.why}", "dim")
 
 
 # Additional requests -----------------------------------------------------------------------------------------------
@@ -312,7 +320,7 @@ def _sensitivity(entries: Iterable[Variation], heads: Sequence[str]) -> Table:
     table.add_column("decided by")
     for entry in entries:
         decisive = "–" if entry.binding_goal is None else goal_title(entry.binding_goal)
-        what = f"{entry.what} {100 * (entry.factor - 1):+.0f} %"
+        what = f"{entry.quantity} {100 * (entry.factor - 1):+.0f} %"
         if entry.recommendation is None:
             table.add_row(what, "none", *["–"] * (len(heads) - 1), decisive, style="red")
         else:
@@ -343,7 +351,7 @@ def _story(answer: Recommendation) -> Iterator[RenderableType]:
         return
     noun = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
     over = "fresh replications of the uncertain scenario" if answer.uncertain else "fresh replications"
-    held = "on average" if answer.fraction is None else f"in {100 * answer.fraction.wanted:g} % of the replications"
+    held = "on average" if answer.fraction is None else f"in {100 * answer.fraction.required:g} % of the replications"
     yield Paragraph(f"The {noun} is {standing(answer)} {held}. The evidence is {over}.", "dim")
     beyond = not isinstance(answer.variable, RangeVariable) and sent_bps(answer.scenario, at.metrics) is not None
     marks = {GOODPUT: MARK} if beyond else {}
@@ -372,7 +380,7 @@ def _warnings(answer: Recommendation, detail: Detail) -> Iterator[RenderableType
 
 
 def _cost(cost: SearchCost, noun: str) -> str:
-    before = f" ({cost.resumed:,} from an earlier command)" if cost.resumed else ""
+    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
     return (
         f"{counted(cost.replications, 'replication')}{before} at {counted(cost.buffers, noun)}, "
         f"{counted(cost.data_packets, 'data packet')}, {cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"

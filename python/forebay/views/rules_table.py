@@ -145,7 +145,7 @@ def _of_rule(answer: Recommendation, rule: JudgedRule, buffer: Quantity) -> _Row
         **{f"{name}.{key}": found for name, metrics in groups.items() for key, found in metrics.items()},
     }
     between = point is not None and not point.replications
-    return _Row(rule.name, buffer, measured, between, rule.judgment, "" if rule.applies else "dim")
+    return _Row(rule.name, buffer, measured, between, rule.rule_verdict, "" if rule.applies else "dim")
 
 
 def _named_rows(answer: Recommendation) -> Iterator[_Row]:

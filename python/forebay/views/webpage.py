@@ -88,7 +88,7 @@ def recommendation_page(answer: Recommendation, *, source: str, command: str) ->
     heading = headline(answer.scenario.resolved, otherwise="Buffer recommendation")
     ranged = isinstance(answer.variable, RangeVariable)
     found = opening(answer)
-    page = Page(
+    page = RecommendationPage(
         title=heading.title,
         link=heading.link,
         kind=f"Recommendation of {answer.variable.key}" if ranged else "Router buffer recommendation",
@@ -134,7 +134,7 @@ class SizingRule:
 
     name: str
     buffer: str
-    judged: tuple[str, ...]
+    verdicts: tuple[str, ...]
     title: str
     summary: str
     applies: bool
@@ -193,7 +193,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecommendationPage:
     """The page, section by section."""
 
     title: str
@@ -274,7 +274,7 @@ def _below_goals(answer: Recommendation) -> tuple[str, ...]:
 
 
 def _draws_met(goal: parts.JudgedGoal) -> str:
-    return "" if goal.of is None else f", met in {goal.held} of {goal.of} runs"
+    return "" if goal.replications is None else f", met in {goal.met_replications} of {goal.replications} runs"
 
 
 # The pictures and the curve --------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def _sizing_rule(answer: Recommendation, rule: parts.JudgedRule, buffer: Quantit
     return SizingRule(
         name=rule.name,
         buffer=wording.packets(buffer),
-        judged=tuple(_goal_verdicts(answer, on_curve(answer.points, buffer))),
+        verdicts=tuple(_goal_verdicts(answer, on_curve(answer.points, buffer))),
         title=title,
         summary=summary,
         applies=rule.applies,
@@ -437,7 +437,7 @@ def _sensitivity(entries: Iterable[parts.Variation]) -> Table:
     for entry in entries:
         buffer, goal = entry.recommendation, entry.binding_goal
         cells = (
-            f"{entry.what} {100 * (entry.factor - 1):+.0f} %",
+            f"{entry.quantity} {100 * (entry.factor - 1):+.0f} %",
             "none meets all goals" if buffer is None else wording.packets(buffer),
             "–" if goal is None else wording.goal_title(goal),
         )

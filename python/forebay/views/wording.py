@@ -165,14 +165,16 @@ def chosen(answer: Recommendation) -> str:
 def comparison_with_best(answer: Recommendation, number: int) -> str:
     """The comparison of one alternative with the best one, in words."""
     alternative = answer.alternatives[number]
-    missed = alternative.of - alternative.met
+    missed = alternative.goals_total - alternative.goals_met
     if alternative.recommendation is None and missed:
-        words = f"misses {missed} of {counted(alternative.of, 'goal')}"
+        words = f"misses {missed} of {counted(alternative.goals_total, 'goal')}"
         return f"closest, {words}" if number == 0 else words
     if number == 0:
-        words = "the best" if all(other.apart for other in answer.alternatives[1:]) else "no clear difference"
+        words = (
+            "the best" if all(other.significantly_worse for other in answer.alternatives[1:]) else "no clear difference"
+        )
     else:
-        words = "worse" if alternative.apart else "no clear difference"
+        words = "worse" if alternative.significantly_worse else "no clear difference"
     return words if alternative.recommendation is not None else f"{words}, not confirmed"
 
 
@@ -189,7 +191,7 @@ def best(found: Optimum) -> str:
 
 def number_text(value: Quantity) -> str:
     """A value without its unit, where a second one with the unit follows."""
-    return value.bare if isinstance(value, Value) else f"{round(value.packets):,}"
+    return value.number_text if isinstance(value, Value) else f"{round(value.packets):,}"
 
 
 def interval_words(low: Quantity, high: Quantity) -> str:
@@ -207,7 +209,7 @@ def nothing_meets(answer: Recommendation) -> str:
     if not isinstance(answer.variable, RangeVariable):
         return "No buffer"
     low, high = (answer.variable.value_of(end) for end in (answer.variable.range.low, answer.variable.range.high))
-    return f"No {answer.variable.key} from {low.bare} to {high.words}"
+    return f"No {answer.variable.key} from {low.number_text} to {high.words}"
 
 
 def axis(answer: Recommendation) -> str:
@@ -224,9 +226,9 @@ def standing(answer: Recommendation) -> str:
         which = "lowest" if answer.optimum.sense == "minimize" else "highest"
         meeting = " of those that meet every goal" if answer.goals else ""
         return f"where {metric_title(answer.optimum.metric)} was found to be {which}{meeting}"
-    if answer.gaps:
+    if answer.infeasible_intervals:
         return f"the {'upper' if answer.variable.largest else 'lower'} end of a range in which every goal is met"
-    if answer.islands:
+    if answer.feasible_intervals:
         what = "value" if isinstance(answer.variable, RangeVariable) else "buffer"
         beyond = "smaller" if answer.variable.largest else "larger"
         return (
@@ -305,18 +307,20 @@ def around(answer: Recommendation) -> tuple[str, ...]:
     """The verdicts on the goals above the answer, and below it if they are unexpected."""
     upper = answer.feasible_up_to
     found = []
-    if answer.gaps:
-        gap = answer.gaps[0]
+    if answer.infeasible_intervals:
+        gap = answer.infeasible_intervals[0]
         measured = formatting.estimate(parts_of_key(gap.goal)[0], gap.measured)
         beyond = "values" if isinstance(answer.variable, RangeVariable) else "buffers"
         side = "Smaller" if answer.variable.largest else "Larger"
-        others = len(answer.gaps) - 1
+        others = len(answer.infeasible_intervals) - 1
         more = "" if not others else f" (and it is missed at {others} more measured {beyond})"
         what = goal_title(gap.goal)
         found.append(f"{side} {beyond} miss a goal: {what} is {measured} at {packets(gap.buffer)}{more}.")
     elif upper is not None and upper.missed_at is not None:
         between = (
-            "" if upper.about is None else (f". Between them they are met {_to(answer)} about {packets(upper.about)}")
+            ""
+            if upper.interpolated_end is None
+            else (f". Between them they are met {_to(answer)} about {packets(upper.interpolated_end)}")
         )
         found.append(
             f"Of the measured {_several(answer)}, all goals are met at {packets(upper.buffer)}, but not at "
@@ -328,7 +332,7 @@ def around(answer: Recommendation) -> tuple[str, ...]:
 
 def _intervals(answer: Recommendation) -> Iterator[str]:
     """Feasible intervals apart from the answer's own: below it, or above it if the largest was requested."""
-    ordered = sorted(answer.islands, key=lambda interval: interval.buffer.number)
+    ordered = sorted(answer.feasible_intervals, key=lambda interval: interval.buffer.number)
     while ordered:
         first = last = ordered.pop(0)
         # Neighbors belong together if no measured buffer lies between them.
@@ -377,7 +381,7 @@ def doubt(answer: Recommendation) -> str:
         reasons.append(f"{'most of ' if values['different'] > 1 else ''}the replications are identical")
     if Kind.LOCK_STEP in kinds:
         reasons.append("the flows have identical timing")
-    if answer.twin is not None and answer.twin.flipped:
+    if answer.varied_hosts is not None and answer.varied_hosts.changed_verdicts:
         reasons.append("simultaneous events decide the result")
     if Kind.TIME_OVER in kinds and not reasons:
         reasons.append("the time limit ended the search")

@@ -14,7 +14,7 @@ from forebay.errors import InputError
 from forebay.observation.counter_files.names import Quantity
 from forebay.observation.counter_files.readings import Readings, Shaper
 from forebay.observation.counter_files.unwrapping import is_per_interval
-from forebay.observation.estimate import Estimate, exactly, given_rate
+from forebay.observation.estimate import IntervalEstimate, exactly, given_rate
 from forebay.storage.safe_io import clean
 from forebay.text.formatting import bandwidth
 
@@ -40,7 +40,7 @@ class LinkSpeed:
 
     Attributes
     ----------
-    rate : Estimate or None
+    rate : IntervalEstimate or None
         The rate, in bit/s.
     is_nominal : bool
         Whether it is that of the port's type.
@@ -49,7 +49,7 @@ class LinkSpeed:
     remarks : tuple of str
     """
 
-    rate: Estimate | None
+    rate: IntervalEstimate | None
     is_nominal: bool = False
     shaper: Shaper | None = None
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def link_speed(readings: Readings, port: str, rate_bps: float | None, where: str
     return LinkSpeed(speed, shaper=shaper)
 
 
-def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> Estimate | None:
+def _stated(readings: Readings, port: str, where: str, *, is_given: bool) -> IntervalEstimate | None:
     """The interface's speed; ifHighSpeed before ifSpeed, which cannot say more than 4.29 Gb/s.
 
     If there are several speeds, the fastest bounds a given rate.
@@ -142,7 +142,7 @@ def check_load(
     starts: NDArray[np.float64],
     seconds: NDArray[np.float64],
     rates: NDArray[np.float64],
-    link: Estimate,
+    link: IntervalEstimate,
     where: str,
     allowed: str = "counters of this port in bytes",
     place: Callable[[float], str] | None = None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forebay.observation.estimate import Estimate, Unknown, exactly, scaled
+from forebay.observation.estimate import IntervalEstimate, Unknown, exactly, scaled
 from forebay.observation.flow_records.spreading import SpreadSum, width_for
 from forebay.observation.intervals import batch_ratio, independent_of, quantile
 from forebay.observation.numbers import seconds_text
@@ -158,7 +158,7 @@ class FlowStatistics:
         full = self.at_the_ceiling(load)
         return bool(full.size) and float(full.mean()) >= OFTEN
 
-    def estimates(self, load: Series) -> dict[str, Estimate]:
+    def estimates(self, load: Series) -> dict[str, IntervalEstimate]:
         """All numbers by name."""
         found = self._of_load(load)
         total = self._bytes["all"]
@@ -173,11 +173,13 @@ class FlowStatistics:
             found |= self._of_sizes() | self._of_long_flows(load) | self._of_arrivals()
         return found
 
-    def _of_load(self, load: Series) -> dict[str, Estimate]:
+    def _of_load(self, load: Series) -> dict[str, IntervalEstimate]:
         inner = self.window.inner(load)
         if not inner.size:  # less than one resolution: only the mean is known
             mean = float(load.values.mean())
-            found = {"load": Estimate(mean, -np.inf, np.inf, "bit/s", "bytes of all records over their time", 1)}
+            found = {
+                "load": IntervalEstimate(mean, -np.inf, np.inf, "bit/s", "bytes of all records over their time", 1)
+            }
         else:
             source = f"records averaged over {seconds_text(self.window.resolution_s)}"
             found = {"load": batch_ratio(inner, np.ones_like(inner), "bit/s", source)}
@@ -189,7 +191,7 @@ class FlowStatistics:
                 found[name.replace("load", "utilization")] = _over(found[name], self.rate_bps)
         return found
 
-    def _of_sizes(self) -> dict[str, Estimate]:
+    def _of_sizes(self) -> dict[str, IntervalEstimate]:
         sizes = self.sizes()
         if not sizes.size:
             return {}
@@ -199,7 +201,7 @@ class FlowStatistics:
             source, name = f"flows of at least {FEWEST_SAMPLED * self.sampling} packets", "large_size"
         return {f"{name}_p{share}": quantile(sizes, share / 100, "byte", source) for share in SHARES}
 
-    def _of_long_flows(self, load: Series) -> dict[str, Estimate]:
+    def _of_long_flows(self, load: Series) -> dict[str, IntervalEstimate]:
         source = f"flows of at least {LONG_S:g} s and {LONG_BYTES / 1e6:g} MB"
         inner = self.window.inner(self.long_flows())
         found = {}
@@ -215,10 +217,10 @@ class FlowStatistics:
             mean = float(full.mean())
             most = max(mean, float(full.max()))  # the mean of equal numbers may be rounded up
             source = "long TCP flows while the link was full; others may have been limited elsewhere"
-            found["limited_flows"] = Estimate(mean, min(1.0, mean), most, "", source, int(full.size))
+            found["limited_flows"] = IntervalEstimate(mean, min(1.0, mean), most, "", source, int(full.size))
         return found
 
-    def _of_arrivals(self) -> dict[str, Estimate]:
+    def _of_arrivals(self) -> dict[str, IntervalEstimate]:
         starts = self.arrivals()
         window = self.window
         begin, end = window.first_s + window.inactive_s, window.last_s - window.resolution_s - window.inactive_s
@@ -230,7 +232,7 @@ class FlowStatistics:
         return {"arrival_rate": batch_ratio(counts.astype(np.float64), np.diff(edges), "1/s", source)}
 
 
-def _over(estimate: Estimate, rate: float) -> Estimate:
+def _over(estimate: IntervalEstimate, rate: float) -> IntervalEstimate:
     return replace(scaled(estimate, 1 / rate, ""), source=f"{estimate.source}, over the link's rate")
 
 

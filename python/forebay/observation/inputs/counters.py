@@ -15,7 +15,7 @@ from forebay.errors import InputError
 from forebay.observation.busy_hour import Day, Intervals, day_of
 from forebay.observation.counter_files.readings import Readings
 from forebay.observation.counters import ALLOWED, Counters, check_rate, port_counters
-from forebay.observation.estimate import Estimate, Unknown, exactly
+from forebay.observation.estimate import IntervalEstimate, Unknown, exactly
 from forebay.observation.estimate_text import value_text
 from forebay.observation.finding import Finding, LinkFinding, Queue
 from forebay.observation.finding import Input as ObservedInput
@@ -92,12 +92,14 @@ class CounterInput(Input[CounterReading]):
         return Finding(
             input=ObservedInput("counters of a port", float(counters.seconds.sum()), None, None),
             link=LinkFinding(reading.rate, _buffer(counters), _queue(counters)),
-            limited=limited,
+            limited_flows=limited,
             regime=regime_without_packets(load, limited, because),
             load=load,
             # An unknown rate implies an unknown utilization.
-            unknown=tuple(each for each in counters.unknown if counters.rate is not None or each.what != "utilization"),
-            remarks=(*(() if day is None else (day.span.sentence,)), *counters.notes),
+            unknown=tuple(
+                each for each in counters.unknown if counters.rate is not None or each.quantity != "utilization"
+            ),
+            notes=(*(() if day is None else (day.span.sentence,)), *counters.notes),
             day=day,
             assumed=_assumed(counters, day),
         )
@@ -132,7 +134,7 @@ def _assumed(counters: Counters, day: Day | None) -> tuple[str, ...]:
     return tuple(assumptions)
 
 
-def _buffer(counters: Counters) -> Estimate | Unknown:
+def _buffer(counters: Counters) -> IntervalEstimate | Unknown:
     """The buffer: the limit that a host states, otherwise a lower bound from a watermark."""
     shaper, mark = counters.shaper, counters.estimates.get("watermark_max")
     if shaper is not None and shaper.limit is not None:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.estimate import Estimate, Unknown, scaled
+from forebay.observation.estimate import IntervalEstimate, Unknown, scaled
 from forebay.observation.finding import (
     AppLimited,
     Finding,
@@ -99,13 +99,13 @@ class FlowInput(Input[FlowReading]):
             link=LinkFinding(
                 reading.rate, unknown_queue("buffer", _BECAUSE), unknown_queue("queue discipline", _BECAUSE)
             ),
-            limited=limited,
+            limited_flows=limited,
             regime=regime_without_packets(load, limited, _BECAUSE),
             groups=tuple(groups),
             load=load,
             distributions=tuple(distributions),
             unknown=_unidentified(records.unknown, limited, groups),
-            remarks=records.notes if load is not None else (*records.notes, *_mean_load_only(records)),
+            notes=records.notes if load is not None else (*records.notes, *_mean_load_only(records)),
             day=records.day,
             assumed=("bursts are those of transfers that begin as the records show: records have no packets",),
         )
@@ -126,7 +126,7 @@ def _interface(port: str | None) -> int | None:
 
 
 def _unidentified(
-    unknown: Sequence[Unknown], limited: Estimate | Unknown, groups: Sequence[GroupFinding]
+    unknown: Sequence[Unknown], limited: IntervalEstimate | Unknown, groups: Sequence[GroupFinding]
 ) -> tuple[Unknown, ...]:
     """The quantities that are not identified, except those that the link, its flows and the groups name already."""
     values = {"buffer and queue discipline"}
@@ -134,7 +134,7 @@ def _unidentified(
         values.add("which flows this link limits")
     if groups:
         values |= {"base round trips", "congestion controllers"}
-    return tuple(each for each in unknown if each.what not in values)
+    return tuple(each for each in unknown if each.quantity not in values)
 
 
 def _mean_load_only(records: FlowRecords) -> tuple[str, ...]:
@@ -163,14 +163,14 @@ def _load_series(records: FlowRecords) -> LoadSeries | None:
     )
 
 
-def _long_records(records: FlowRecords, many: Estimate, limited: Estimate | Unknown) -> GroupFinding:
+def _long_records(records: FlowRecords, many: IntervalEstimate, limited: IntervalEstimate | Unknown) -> GroupFinding:
     """Long flows: persistent ones where the link is known to limit them, else as fast as each was."""
     mean = records.estimates.get("long_rate") or records.estimates.get("load")
     rate = None
     if mean is not None:
         share = max(many.value, 1.0)
         rate = replace(scaled(mean, 1.0 / share, "bit/s"), source="load over the number of long flows")
-    is_limited = isinstance(limited, Estimate) and limited.value > 0
+    is_limited = isinstance(limited, IntervalEstimate) and limited.value > 0
     workload: Workload = Persistent() if is_limited or rate is None else AppLimited(rate)
     return GroupFinding(
         "long flows",

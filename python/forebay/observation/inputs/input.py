@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from forebay.errors import InputError
 from forebay.observation.busy_hour import BUSY_HOUR, Window
-from forebay.observation.estimate import Estimate, Unknown
+from forebay.observation.estimate import IntervalEstimate, Unknown
 from forebay.observation.finding import Finding
 from forebay.observation.line_reader import Progress
 from forebay.observation.load import Load, LoadSeries
@@ -144,13 +144,13 @@ class InputReading:
 
     Attributes
     ----------
-    rate : Estimate or Unknown
+    rate : IntervalEstimate or Unknown
         Rate of the link, in bit/s.
     load_series : LoadSeries or None
         Bytes over time; None if the input has no load over time.
     """
 
-    rate: Estimate | Unknown
+    rate: IntervalEstimate | Unknown
     load_series: LoadSeries | None
 
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.observation.estimate import Estimate, Unknown, exactly
+from forebay.observation.estimate import IntervalEstimate, Unknown, exactly
 from forebay.observation.finding import (
     AppLimited,
     Finding,
@@ -80,19 +80,19 @@ def _accepts(head: Head) -> bool:
 SOCKETS = SocketInput("`ss -tin`", _accepts, (Yields.SOCKETS,))
 
 
-def sockets_finding(sockets: Sockets, rate: Estimate | Unknown, load: Load | None = None) -> Finding:
+def sockets_finding(sockets: Sockets, rate: IntervalEstimate | Unknown, load: Load | None = None) -> Finding:
     """Make a finding of a server's sockets and the rate of the link, if it is known."""
     limited = Unknown("flows that this link limits", _BECAUSE, "capture the port of the link")
     return Finding(
         input=ObservedInput(f"sockets of a server, {sockets.dumps} dump{'s' if sockets.dumps > 1 else ''}"),
         link=LinkFinding(rate, unknown_queue("buffer", _BECAUSE), unknown_queue("queue discipline", _BECAUSE)),
-        limited=limited,
+        limited_flows=limited,
         regime=regime_without_packets(load, limited, _BECAUSE),
         load=load,
         groups=tuple(made for controller in sockets.controllers for made in _of_controller(controller, sockets)),
         flows=tuple(_rows(sockets)),
         unknown=sockets.unknown,
-        remarks=sockets.notes,
+        notes=sockets.notes,
     )
 
 
@@ -115,14 +115,16 @@ def _group_of(controller: str, limit: LimitedBy, mine: list[int], sockets: Socke
     trips = [trip for at in mine if (trip := sockets.sockets[at].minrtt_s)]
     known: RoundTrips | Unknown = Unknown("base round trip", "this kernel prints no minrtt", "a newer ss, or a capture")
     if trips and len(trips) <= _EACH:
-        known = RoundTrips(each=tuple(Estimate(trip, 0.9 * trip, trip, "s", "minrtt of a socket", 1) for trip in trips))
+        known = RoundTrips(
+            each=tuple(IntervalEstimate(trip, 0.9 * trip, trip, "s", "minrtt of a socket", 1) for trip in trips)
+        )
     elif trips:
         known = RoundTrips(quantiles=Sample.of(trips).quantiles("s", "minrtt of sockets"))
     sizes_seen = [mss for at in mine if (mss := sockets.sockets[at].mss)]
     packet = None
     if sizes_seen:
         value = float(np.median(sizes_seen)) + 52.0
-        packet = Estimate(
+        packet = IntervalEstimate(
             value, min(sizes_seen) + 52, max(sizes_seen) + 52, "byte", "mss and its headers", len(sizes_seen)
         )
     held = {"application": ", limited by the application", "receiver": ", limited by the receiver"}.get(limit, "")
@@ -139,7 +141,7 @@ def _group_of(controller: str, limit: LimitedBy, mine: list[int], sockets: Socke
     )
 
 
-def _rate_of_each(mine: list[int], sockets: Sockets) -> Estimate | None:
+def _rate_of_each(mine: list[int], sockets: Sockets) -> IntervalEstimate | None:
     """The mean rate of a connection; without two dumps it is at most the rate while the connection was busy."""
     changes = [sockets.changes[at] for at in mine]
     rates = [rate for each in changes if (rate := each.rate_bps) is not None]
@@ -152,12 +154,12 @@ def _rate_of_each(mine: list[int], sockets: Sockets) -> Estimate | None:
     mean = float(np.mean(rates))
     if source != "delivery rates" and all(each.seconds for each in changes):
         ends = float(min(rates)), float(max(rates))
-        return Estimate(mean, *ends, "bit/s", source, len(rates)) if ends[0] < ends[1] else exactly(
+        return IntervalEstimate(mean, *ends, "bit/s", source, len(rates)) if ends[0] < ends[1] else exactly(
             mean, "bit/s", source, len(rates)
         )  # fmt: skip
     bound = source if source == "delivery rates" else "bytes acknowledged over the time with data outstanding"
     while_busy = f"at most: {bound}"
-    return Estimate(mean, 0.0, mean, "bit/s", while_busy, len(rates))
+    return IntervalEstimate(mean, 0.0, mean, "bit/s", while_busy, len(rates))
 
 
 def _scenario_name(controller: str) -> str:
@@ -180,7 +182,7 @@ def _rows(sockets: Sockets) -> Sequence[FlowFinding]:
                 change.seconds or change.busy_s,
                 change.acknowledged or 0.0,
                 None if rate is None else exactly(rate, "bit/s", "acknowledged bytes over time", 1),
-                None if trip is None else Estimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
+                None if trip is None else IntervalEstimate(trip, 0.9 * trip, trip, "s", "minrtt", 1),
                 None if retransmitted is None else exactly(retransmitted, "", "retransmissions over what was sent", 1),
                 socket.controller,
                 _LIMITS.get(limit, "unknown"),
