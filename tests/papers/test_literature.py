@@ -115,7 +115,7 @@ def _judged(measure: Callable[[Claim], Measured]) -> list[Drawn]:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("figure", LITERATURE.figures, ids=lambda figure: figure.name)
 def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) -> None:
-    """A row has both numbers in its text; a curve has a square at the published value and a point at ours."""
+    """A row has both numbers in its text; a curve has an open mark at the published value and a point at ours."""
     module = import_module("forebay.papers.literature.drawing")
     drawn = getattr(module, figure.name.replace("-", "_"))
     results = Known(lambda claim: Measured(1.5 * _published(claim), 0.0))
@@ -137,7 +137,9 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
             words = f"published {claim.region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
             assert words in texts, claim.quantity
         else:
-            assert ("s", claim.at, _published(claim)) in points, claim.quantity
+            low, high = claim.region.low, claim.region.high
+            mark = "s" if math.isfinite(low + high) else "^" if math.isfinite(low) else "v"
+            assert (mark, claim.at, _published(claim)) in points, claim.quantity
             assert ("o", claim.at, 1.5 * _published(claim)) in points, claim.quantity
 
 
@@ -146,7 +148,8 @@ def test_every_picture_shows_each_published_value_beside_ours(figure: Figure) ->
 def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -> None:
     results = Known(lambda claim: Measured(1.5 * _published(claim), 0.01))
     for figure in load(paper).figures:
-        verdicts = [results.judge(claim) for claim in figure.claims if claim.region is not None]
+        claims = [claim for claim in figure.claims if claim.region is not None and claim.at is None]
+        verdicts = [results.judge(claim) for claim in claims]
         picture, axes = drawing.grid(1, 2)
         for axis in axes.flat:
             axis.plot([1, 2], [3, 4], label="a curve")
@@ -162,6 +165,11 @@ def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -
         top = rows.get_tightbbox().y1
         (legend,) = (each.get_window_extent() for each in picture.legends)
         assert legend.y0 > top, figure.id
+        joined = " ".join(text.get_text() for text in rows.texts if text.get_ha() == "left")
+        assert all(verdict.claim.quantity in joined for verdict in measured), "no claim is cut"
+        colors = {text.get_text().removeprefix("forebay, ") for text in rows.get_legend().texts[1:]}
+        known = {each.verdict.replace("_", " ") for each in measured if _published(each.claim)}
+        assert colors == known, "a color for each verdict, and for no other"
         assert all(axis.get_tightbbox().y0 > legend.y1 for axis in panels), figure.id
         texts = [text.get_text() for text in rows.texts]
         for verdict in measured:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -42,10 +43,12 @@ from forebay.views.recommendation_charts import (
     decision_panel,
     metric_panel,
     recommendation_chart,
-    trade_chart,
+    rule_dots,
+    rules_panel,
 )
-from forebay.views.rule_rows import COLORED, NEUTRAL, Dot, rule_panel
-from forebay.views.scales import Axis, filled
+from forebay.views.rule_rows import Dot, rule_panel, state_look
+from forebay.views.scales import Axis, decision_axis, filled
+from forebay.views.tradeoff_charts import front_chart, trade_chart
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 
@@ -194,15 +197,104 @@ def test_words_lie_where_there_is_room() -> None:
 
 def test_no_line_leads_through_a_single_run(answer: Recommendation) -> None:
     panel = metric_panel(answer, "utilization")
-    (mean,) = curves(panel, "mean")
+    means = [x for curve in curves(panel, "mean") for x, _ in curve.points]
     several = [point for point in answer.points if point.replications > 1]
-    assert [x for x, _ in mean.points] == [point.buffer.number for point in several]
+    assert means == [point.buffer.number for point in several]
     assert all(curve.look.line == "none" for curve in curves(panel, "runs"))
     single = [point.buffer.number for point in answer.points if point.replications == 1]
     assert single
-    assert [x for curve in curves(panel, "runs") if curve.tips for x, _ in curve.points] == single
+    shown = [x for curve in curves(panel, "runs") if curve.tips for x, _ in curve.points]
+    assert sorted(shown) == single
     runs = sum(len(curve.points) for curve in curves(panel, "runs"))
     assert runs == sum(point.replications for point in answer.points)
+
+
+def with_runs(answer: Recommendation, runs: list[int]) -> Recommendation:
+    """An answer with these replications of its first buffers; no others were measured."""
+    some = answer.points[0].buffer
+    points = [
+        dataclasses.replace(
+            max(answer.points, key=lambda point: point.replications),
+            buffer=dataclasses.replace(some, packets=packets),
+            replications=count,
+        )
+        for packets, count in zip((10, 20, 40, 1280), runs, strict=True)
+    ]
+    return dataclasses.replace(answer, points=tuple(points))
+
+
+@pytest.mark.parametrize(
+    ("runs", "joined"),
+    [
+        ([4, 4, 4, 4], [[10, 20, 40, 1280]]),
+        ([4, 1, 4, 4], [[10], [40, 1280]]),
+        ([4, 4, 1, 4], [[10, 20], [1280]]),
+        ([1, 4, 1, 1], [[20]]),
+    ],
+)
+def test_a_line_joins_neighbors_only(answer: Recommendation, runs: list[int], joined: list[list[int]]) -> None:
+    """A line from 20 to 1,280 packets would contradict the single run at 40."""
+    panel = metric_panel(with_runs(answer, runs), "utilization")
+    assert [[x for x, _ in curve.points] for curve in curves(panel, "mean")] == joined
+
+
+def test_a_goal_near_the_end_of_the_axis_has_room() -> None:
+    """Values far from the goal do not flatten the decision."""
+    for sense, at, percent in ((">=", 98.0, True), (">=", 90.0, True), (">=", 9.8, False), ("<=", 0.2, False)):
+        values = [0.0, 3.0, 5.0] if sense == "<=" else [20.0, 60.0, 97.0, 99.0, 100.0] if percent else [5.0, 9.7, 9.9]
+        up = decision_axis("y", values, [(sense, at)], percent=percent)
+        room = up.high - at if sense == ">=" else at - up.low
+        assert 0.15 < room / (up.high - up.low) < 0.6, (sense, at)
+    up = decision_axis("y", [20.0, 99.0, 100.0], [(">=", 98.0)], [75.0], percent=True)
+    assert up.low == 75.0, "the answer is seen, whatever it misses"
+    assert decision_axis("y", [20.0, 99.0], [], percent=True).low == 20.0, "all values without a goal"
+    assert decision_axis("y", [0.1, 50.0], [("<=", 1.0)]).by_decades
+
+
+def test_what_lies_beyond_an_axis_is_an_arrow_with_its_value(answer: Recommendation) -> None:
+    judged = answer.goals["utilization"]
+    goal = dataclasses.replace(judged.goal, threshold=0.995)
+    strict = dataclasses.replace(answer, goals={"utilization": dataclasses.replace(judged, goal=goal)})
+    panel = metric_panel(strict, "utilization")
+    assert isinstance(panel.up, Axis)
+    assert answer.buffer is not None
+    point = answer.at(answer.buffer)
+    assert point is not None
+    found = point.estimate("utilization")
+    assert found is not None
+    assert panel.up.low == pytest.approx(100 * found.mean), "the answer is seen, too"
+    estimates = [(point.buffer.number, point.estimate("utilization")) for point in answer.points]
+    below = [x for x, found in estimates if found is not None and 100 * found.mean < panel.up.low]
+    arrows = [curve for curve in (*curves(panel, "runs"), *curves(panel, "mean")) if curve.look.marker == "v"]
+    assert {x for curve in arrows for x, _ in curve.points} >= set(below) != set()
+    assert all("utilization" in tip.text for curve in arrows for tip in curve.tips)
+    assert all(len(curve.tips) == len(curve.points) for curve in arrows)
+    root = svg(Chart(across(answer), (panel,), ""), WIDE)
+    assert {tip.key for curve in arrows for tip in curve.tips} <= {key for key, _ in tips(root)}
+
+
+def drawn(chart: Chart) -> list[Series]:
+    """Series of the panels with a scale; rows have their names beside them."""
+    return [each for panel in chart.panels if isinstance(panel.up, Axis) for each in panel.series]
+
+
+@pytest.mark.parametrize("picture", [recommendation_chart, front_chart])
+def test_a_legend_has_all_that_is_drawn_and_nothing_else(
+    answer: Recommendation, picture: Callable[[Recommendation], Chart]
+) -> None:
+    described = picture(answer)
+    looks = {(each.look.color, each.look.line) for each in drawn(described) if isinstance(each, Curve)}
+    known = {(key.look.color, key.look.line) for key in described.legend if key.look is not None}
+    assert looks <= known, "each color and line has an entry"
+    areas = {each.color for each in drawn(described) if isinstance(each, Band)}
+    assert areas == {key.area for key in described.legend if key.area}
+    series = [each for panel in described.panels for each in panel.series]
+    every = {(each.look.color, each.look.marker) for each in series if isinstance(each, Curve)}
+    lines = {(each.look.color, each.look.line) for each in series if isinstance(each, Curve)}
+    for key in described.legend:
+        if key.look is not None:
+            shown = (key.look.color, key.look.marker) in every or (key.look.color, key.look.line) in lines
+            assert shown, f"{key.text} is not drawn"
 
 
 def test_single_runs_alone_have_no_mean(answer: Recommendation) -> None:
@@ -258,27 +350,39 @@ def test_the_decision_lies_along_the_axis(answer: Recommendation) -> None:
 
 
 def test_rules_have_a_row_each_and_a_line_within_the_axis_only() -> None:
-    buffers = {"own": 5.0, "rule": 10.0, "norule": 2000.0, "also": 0.5}
+    buffers = {"own": 5.0, "rule": 10.0, "also": 0.5}
     dots = [Dot(kind, buffer, kind, f"told {kind}") for kind, buffer in buffers.items()]
-    (panel,), marks = rule_panel(dots, AXIS, COLORED)
+    dots += [Dot(f"other {at}", at, "norule", f"other {at}") for at in (0.1, 7.0, 700.0, 2000.0)]
+    (panel,), marks = rule_panel(dots, AXIS)
     assert [(line.points[0][0], line.series) for line in marks] == [(10, "rule"), (5, "own")], (
-        "what stands out lies on top"
+        "what stands out lies on top, and rules that do not apply have no line"
     )
     assert not isinstance(panel.up, Axis)
-    assert [row.name for row in panel.up] == list(buffers)
+    assert [row.name for row in panel.up] == [*buffers, "4 rules do not apply"]
     words = [each.text for each in panel.series if isinstance(each, Words)]
-    assert words == ["2,000 →", "← 0.5"], "beyond the axis"
+    assert words == ["← 0.5"], "beyond the axis"
+    folded = [(x, curve.look.marker) for curve in curves(panel, "norule") for x, _ in curve.points]
+    assert [marker for _, marker in sorted(folded)] == ["<", "o", "o", ">"]
+    assert all(AXIS.low < x < AXIS.high for x, _ in folded)
     root = svg(Chart(AXIS, (panel,), "rules"), WIDE)
-    assert len(tips(root)) == 4
-    assert rule_panel([], AXIS, COLORED) == ([], [])
+    assert len(tips(root)) == 7
+    assert rule_panel([], AXIS) == ([], [])
 
 
-def test_each_rule_has_a_look_of_its_own() -> None:
-    dots = [Dot(f"{number}", 10, "rule") for number in range(56)]
-    looks = [each.look for each in rule_panel(dots, AXIS, COLORED)[0][0].series if isinstance(each, Curve)]
-    assert len({(look.color, look.marker) for look in looks if look.marker}) == 56
-    plain = [each.look for each in rule_panel(dots, AXIS, NEUTRAL)[0][0].series if isinstance(each, Curve)]
-    assert len({look.color for look in plain if look.marker}) == 1
+def test_a_marker_of_a_rule_says_whether_its_buffer_meets_the_goals(answer: Recommendation) -> None:
+    """The look is that of the row of measured buffers, whatever the rule."""
+    dots = [dot for dot in rule_dots(answer) if dot.kind != "norule"]
+    panel = rules_panel(answer, across(answer))
+    assert not isinstance(panel.up, Axis)
+    states = {point.buffer.number: point for point in answer.points}
+    for row, dot in enumerate(dots):
+        assert panel.up[row].name == dot.name
+        assert dot.state is not None
+        (marker,) = (c.look for c in curves(panel, dot.kind) if c.look.marker and c.points == [(dot.buffer, row)])
+        assert marker == state_look(dot.state, few=dot.few)
+        assert dot.buffer in states or dot.few, "an interpolated verdict is hollow"
+    kinds = {(dot.state, dot.few): state_look(dot.state, few=dot.few) for dot in dots if dot.state is not None}
+    assert len(set(kinds.values())) == len(kinds), "each verdict has a look of its own"
 
 
 def test_packets_have_their_time_below(answer: Recommendation) -> None:
@@ -296,9 +400,9 @@ def test_a_trade_off_connects_the_front_and_puts_the_answer_on_top(answer: Recom
     assert through.look.line == "dashed"
     assert [x for x, _ in through.points] == sorted(x for x, _ in through.points)
     assert len(through.points) == sum(point.on_front for point in front.points)
-    drawn = [each.series for each in panel.series if isinstance(each, Curve)]
-    assert drawn.index("front") > max(drawn.index(kind) for kind in ("rule", "norule"))
-    assert drawn[-1] == "answer"
+    order = [each.series for each in panel.series if isinstance(each, Curve)]
+    assert order.index("front") > max(order.index(kind) for kind in ("own", "rule", "norule"))
+    assert order[-1] == "answer"
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [1.0, 100.0], [0.0, 1.0, 1000.0], [5.0], [0.0], [-3.0, -1.0]])
@@ -316,9 +420,10 @@ def test_an_axis_is_filled_with_room_at_both_ends(values: list[float]) -> None:
 def test_a_picture_and_a_page_show_the_same(answer: Recommendation) -> None:
     panels = [metric_panel(answer, name) for name in charted_metrics(answer)]
     axes = answer.plot().axes[-len(panels) :]
-    for drawn, panel in zip(axes, panels, strict=True):
-        (mean,) = curves(panel, "mean")
-        (line,) = (each for each in drawn.lines if each.get_marker() == "o" and each.get_linestyle() == "-")
-        assert [tuple(at) for at in line.get_xydata()] == mean.points
+    several = [point.buffer.number for point in answer.points if point.replications > 1]
+    for drawn_axes, panel in zip(axes, panels, strict=True):
+        lines = [each for each in drawn_axes.lines if each.get_marker() == "o" and each.get_linestyle() == "-"]
+        joined = [curve.points for curve in curves(panel, "mean") if curve.look.line != "none"]
+        assert [[tuple(at) for at in line.get_xydata()] for line in lines] == joined
         root = svg(Chart(across(answer), (panel,), ""), WIDE)
-        assert len([part for part in group(root, "mean") if part.get("class") == "pt"]) == len(mean.points)
+        assert len([part for part in group(root, "mean") if part.get("class") == "pt"]) == len(several)

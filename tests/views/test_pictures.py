@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import math
 import re
 import subprocess
 import sys
@@ -28,10 +27,13 @@ from forebay.sweeps.sweeping import Sweep
 from forebay.views import canvas, plots
 from forebay.views.chart import Chart, Curve, Look, Names, Panel
 from forebay.views.chart_figure import draw
+from forebay.views.comparison_picture import comparison_chart
 from forebay.views.headline import Headline, common, headline
 from forebay.views.recommendation_charts import charted_metrics, metric_panel
 from forebay.views.report_picture import traces_figure
 from forebay.views.scales import Axis, tick_text
+from forebay.views.sweep_picture import sweep_chart
+from forebay.views.tradeoff_charts import front_chart
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
@@ -122,27 +124,29 @@ def crowded(answer: Recommendation) -> Recommendation:
 def test_recommendations(answer: Recommendation, draw: Callable[[Recommendation], Any], nasty: bool) -> None:
     shown = crowded(answer) if nasty else answer
     words = check(draw(shown))
-    named = [rule.name for rule in shown.rules if rule.buffer is not None]
+    joined = "\n".join(words)
+    named = [rule.name for rule in shown.rules if rule.buffer is not None and rule.applies]
+    others = sum(rule.buffer is not None and not rule.applies for rule in shown.rules)
     if not nasty:
-        joined = "\n".join(words)
         assert all(name in joined for name in named)
     else:
         # Cut, but one for each.
-        assert sum(each.startswith("a name that") for each in words) >= 15
+        assert sum(each.startswith("a name that") for each in words) >= len(named) == 10
+    assert f"{others} rule" in joined, "one row or one entry for all that do not apply"
     assert any(each.startswith("2 Mb/s · ") for each in words), "the link in a line"
 
 
-def test_each_rule_has_a_style_of_its_own(answer: Recommendation) -> None:
-    for picture, nasty in itertools.product((plots.draw_recommendation, plots.draw_front), (False, True)):
-        figure = picture(crowded(answer) if nasty else answer)
-        markers = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 1 and line.get_markersize() > 1]
-        looks = [
-            (line.get_color(), line.get_marker(), line.get_markerfacecolor(), line.get_markersize()) for line in markers
-        ]
-        assert len(set(looks)) == len(looks) >= 10
+def test_each_rule_of_a_trade_off_has_a_style_of_its_own(answer: Recommendation) -> None:
+    for nasty in (False, True):
+        shown = crowded(answer) if nasty else answer
+        described = front_chart(shown)
+        applying = [rule.name for rule in shown.rules if rule.applies and rule.buffer is not None]
+        keys = [key for key in described.legend if any(key.text.startswith(f"{name}: ") for name in applying)]
+        assert len({key.look for key in keys}) == len(keys) == len(applying)
+        assert not nasty or len(keys) == 10
 
 
-def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> None:
+def test_every_mean_and_goal_is_seen(answer: Recommendation) -> None:
     """A curve that is flat and a goal far above it, above all."""
     judged = answer.goals["utilization"]
     most = max(point.groups["background"].goodput_bps.mean for point in answer.points)
@@ -154,10 +158,13 @@ def test_every_mean_and_goal_is_inside_of_its_panel(answer: Recommendation) -> N
         assert len(axes) == len(panels) >= len(goals)
         for axis, panel in zip(axes, panels, strict=True):
             low, high = axis.get_ylim()
-            curves = [each for each in panel.series if isinstance(each, Curve)]
-            values = [y for curve in curves for _, y in curve.points if math.isfinite(y)]
-            assert values
-            assert all(low <= value < high for value in values if value > 0 or axis.get_yscale() == "linear")
+            found = [each for each in panel.series if isinstance(each, Curve)]
+            goal_lines = [y for curve in found if curve.series == "goal" for _, y in curve.points]
+            assert all(low < value < high for value in goal_lines)
+            assert bool(goal_lines) == bool(panel.note)
+            seen = {x for curve in found for x, y in curve.points if curve.look.marker and low <= y <= high}
+            arrows = {x for curve in found for x, _ in curve.points if curve.look.marker in ("v", "^")}
+            assert seen | arrows == {point.buffer.number for point in shown.points}
 
 
 def test_a_conflict_is_drawn() -> None:
@@ -195,6 +202,39 @@ def test_comparisons(comparison: Comparison, nasty: bool) -> None:
         points = tuple(dataclasses.replace(point, answers={**point.answers, **answers}) for point in comparison.points)
         shown = dataclasses.replace(comparison, rules=rules, points=points)
     check(shown.plot())
+
+
+def test_a_legend_of_a_comparison_names_what_is_drawn(comparison: Comparison) -> None:
+    """Engines with a single run have no line."""
+    described = comparison_chart(comparison)
+    texts = [key.text for key in described.legend]
+    assert {"packet engine", "95 % interval", "as configured"} <= set(texts)
+    shown = {each.look for panel in described.panels for each in panel.series if isinstance(each, Curve)}
+    assert all(key.look in shown for key in described.legend[: texts.index("95 % interval")])
+    single = compare(Scenario.parse(SMALL), points=2, replications=1)
+    described = comparison_chart(single)
+    packet = next(key for key in described.legend if key.text.startswith("packet engine"))
+    assert packet.text == "packet engine, single runs"
+    assert packet.look is not None
+    assert packet.look.line == "none"
+
+
+def test_a_sweep_names_its_measured_line(tmp_path: Path) -> None:
+    """Also a single one; a line joins means and not single runs."""
+    for runs, text, line in ((2, "packet engine, mean of 2 runs", "solid"), (1, "packet engine, single run", "none")):
+        folder = tmp_path / str(runs)
+        sweep(Scenario.parse(SMALL), ["link.buffer=2p..200p:3"], folder, replications=runs)
+        described = sweep_chart(folder)
+        first = described.legend[0]
+        assert first.text == text
+        assert first.look is not None
+        assert first.look.line == line
+        top = described.panels[0].up
+        assert not isinstance(top, Axis)
+        assert top[0].name == "as configured: 20"
+        measured = [each.look for panel in described.panels[1:] for each in panel.series if isinstance(each, Curve)]
+        assert first.look in measured
+        assert ("95 % interval" in [key.text for key in described.legend]) == (runs > 1)
 
 
 def test_sweeps(swept: Sweep) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.papers.claims import SIGNS
-from forebay.views.chart import MARKERS, PALETTE
+from forebay.papers.published import add_rows, at_places, handles
+from forebay.views.chart import COLORS, MARKERS, PALETTE
 from forebay.views.headline import Headline
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MARKERS",
+    "at_places",
     "band",
     "buffers",
     "complete",
@@ -29,7 +29,6 @@ __all__ = [
     "grid",
     "label_points",
     "legend_below",
-    "number_of",
     "over_time",
     "steps",
     "title",
@@ -38,13 +37,10 @@ __all__ = [
 #: Largest number of points of a drawn distribution.
 MOST_STEPS = 1500
 
-#: Colors of the published values, and of ours by verdict.
-PUBLISHED = "#555555"
-OURS = {"reproduced": PALETTE[0], "not_reproduced": PALETTE[1], "not_checkable": PALETTE[4]}
-#: Ratios to the published value beyond which a point lies on the edge of the panel.
-EDGES = (0.2, 5.0)
-#: Inches of a row of published values and of the axis below the rows, and points of its text.
-ROW, BELOW, LETTERS = 0.66, 0.6, 10.0
+#: Legend of a published range of means.
+PUBLISHED = "published mean, with its precision"
+#: Mark of the bands of intervals, for the legend.
+INTERVAL = "interval"
 
 
 def grid(rows: int, columns: int, width: float = 9.0, height: float = 5.2, **options: Any) -> tuple[Picture, Any]:
@@ -85,18 +81,22 @@ def _finish(picture: Picture, link: str) -> None:
 def complete(picture: Picture, link: str, verdicts: Sequence[Verdict]) -> None:
     """Add what all pictures have: the link, and a row for each claim without a place on an axis."""
     _finish(picture, link)
-    _add_published(picture, [each for each in verdicts if each.claim.at is None])
+    add_rows(picture, [each for each in verdicts if each.claim.at is None])
 
 
 def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4) -> None:
-    """One legend for all panels, below them, in at most `columns` columns."""
+    """One legend for all panels, below them, in at most `columns` columns: curves, intervals and published values."""
+    from matplotlib.patches import Patch
+
     from forebay.views import canvas
 
     shown = [axes] if not isinstance(axes, Sequence) else axes
     named = [pair for axis in shown for pair in zip(*axis.get_legend_handles_labels(), strict=True)]
     unique = {label: handle for handle, label in named}
-    handles = [_labeled(handle, label) for label, handle in unique.items()]
-    canvas.legend(picture, handles, size=10, most=columns)
+    entries = [_labeled(handle, label) for label, handle in unique.items()]
+    if any(each.get_gid() == INTERVAL for axis in picture.axes for each in axis.collections):
+        entries.append(Patch(color=COLORS["other"], alpha=0.25, label="95 % interval of the mean"))
+    canvas.legend(picture, [*entries, *handles(picture)], size=10, most=columns)
 
 
 def _labeled(handle: Any, label: str) -> Any:
@@ -105,7 +105,7 @@ def _labeled(handle: Any, label: str) -> Any:
 
 
 def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, **options: Any) -> None:
-    """Means over replications (the last axis) with their 95 % interval as a band."""
+    """Means over replications (the last axis) with their 95 % interval as a band; no line leads through single runs."""
     from forebay.results.statistics import mean_interval
 
     places = np.asarray(x, float).reshape(-1)
@@ -117,7 +117,7 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
         low, high = np.array([each.low for each in intervals]), np.array([each.high for each in intervals])
         if axis.get_yscale() == "log":  # an interval that reaches zero ends below the axis
             low = np.maximum(low, means / 100)
-        axis.fill_between(places, low, high, color=color, alpha=0.18, linewidth=0)
+        axis.fill_between(places, low, high, color=color, alpha=0.18, linewidth=0).set_gid(INTERVAL)
     style: dict[str, Any] = {
         "color": color,
         "marker": marker,
@@ -125,6 +125,8 @@ def band(axis: Axes, x: ArrayLike, numbers: ArrayLike, index: int, label: str, *
         "linewidth": 1.5,
         "label": label,
     } | options
+    if heights.shape[1] == 1:
+        style |= {"linestyle": "none", "marker": style["marker"] or "o"}
     axis.plot(places, means, **style)
 
 
@@ -141,10 +143,32 @@ def fraction_axis(axis: Axes, whole: int) -> None:
     axis.set_xlabel(f"buffer (fraction of {number} packets)")
 
 
+#: Colors of a utilization over time, and of its mean.
+USED, MEAN = COLORS["edge"], COLORS["ink"]
+
+
 def over_time(
-    columns: Sequence[tuple[str, Recording]], names: Callable[[int], str], heading: str, seconds: float = 100.0
+    columns: Sequence[tuple[str, Recording]],
+    names: Callable[[int], str],
+    heading: str,
+    seconds: float = 100.0,
+    published: Sequence[Region] = (),
 ) -> Picture:
-    """Utilization (top) and windows (bottom) against time, one column per recording."""
+    """Utilization (top) and windows (bottom) against time, one column per recording.
+
+    Parameters
+    ----------
+    columns : sequence of (str, Recording)
+        Title and recording of each column.
+    names : callable
+        Name of a flow by its number, for the legend; empty if it has none there.
+    heading : str
+        Title of the picture.
+    seconds : float
+        Drawn time.
+    published : sequence of Region
+        The published mean utilization of each column, if there are any.
+    """
     import polars as pl
 
     picture, axes = grid(2, len(columns), 11.0, 5.8, sharex=True, sharey="row")
@@ -153,27 +177,28 @@ def over_time(
         shown = pl.col("time_s").is_between(begin, begin + seconds)
         queue = recording.table("queue").filter(shown)
         top, bottom = axes[0, column], axes[1, column]
-        top.plot(queue["time_s"] - begin, 100 * queue["utilization"], color=PALETTE[6], linewidth=0.5)
+        if published:
+            low, high = max(0.0, published[column].low), min(1.0, published[column].high)
+            top.axhspan(100 * low, 100 * high, color=COLORS["amber"], alpha=0.3, linewidth=0, label=PUBLISHED)
+        label = "utilization of one round trip"
+        top.plot(queue["time_s"] - begin, 100 * queue["utilization"], color=USED, linewidth=0.5, label=label)
         mean = 100 * float(recording.table("queue").filter(pl.col("time_s") >= begin)["utilization"].to_numpy().mean())
-        top.axhline(mean, color=PALETTE[1], linewidth=1.2)
+        top.axhline(mean, color=MEAN, linewidth=1.4, label="its mean in this run")
         top.annotate(
             f"mean {mean:.0f} %",
             (0.98, 0.05),
             xycoords="axes fraction",
             ha="right",
-            color=PALETTE[1],
+            color=MEAN,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5},
         )
         top.set_title(text)
         flows = recording.table("flows").filter(shown)
         for index, flow in enumerate(flows["flow"].unique().sort().to_list()):
             mine = flows.filter(pl.col("flow") == flow)
+            color = PALETTE[index % len(PALETTE)]
             bottom.plot(
-                mine["time_s"] - begin,
-                mine["cwnd_packets"],
-                color=PALETTE[index % len(PALETTE)],
-                linewidth=1.1,
-                label=names(int(flow)),
+                mine["time_s"] - begin, mine["cwnd_packets"], color=color, linewidth=1.1, label=names(int(flow))
             )
         bottom.set_xlabel("time (s)")
     axes[0, 0].set_ylabel("utilization of one\nround trip (%)")
@@ -181,6 +206,7 @@ def over_time(
     axes[1, 0].set_ylabel("congestion window\n(packets)")
     axes[1, 0].set_ylim(bottom=0)
     title(picture, heading)
+    legend_below(picture, list(picture.axes))
     return picture
 
 
@@ -200,56 +226,3 @@ def steps(axis: Axes, values: ArrayLike, index: int, label: str, **options: Any)
         ordered, heights = ordered[at], heights[at]
     style: dict[str, Any] = {"color": PALETTE[index % len(PALETTE)], "linewidth": 1.6, "label": label} | options
     axis.step(ordered, 100 * heights, where="post", **style)
-
-
-def number_of(region: Region) -> float:
-    """The published number of a region: its middle, or its only end."""
-    if math.isfinite(region.low) and math.isfinite(region.high):
-        return (region.low + region.high) / 2
-    return region.low if math.isfinite(region.low) else region.high
-
-
-def _add_published(picture: Picture, verdicts: Sequence[Verdict]) -> None:
-    """Add a row for each measured claim below a finished picture: ours over the published value, and both numbers."""
-    from forebay.views import canvas
-
-    shown = [each for each in verdicts if each.measured is not None and each.claim.region is not None]
-    if not shown:
-        return
-    axis = canvas.add_foot(picture, 0.3 + BELOW + ROW * len(shown), BELOW)
-    inches = 0.96 * float(picture.get_figwidth())
-    for row, verdict in enumerate(shown):
-        _published(axis, row, verdict, inches)
-    axis.set_xscale("log")
-    axis.set_xlim(0.9 * EDGES[0], 1.1 * EDGES[1])
-    axis.set_ylim(len(shown) - 0.4, -0.6)
-    axis.set_yticks([])
-    axis.grid(visible=False, axis="y")
-    axis.set_xlabel("forebay's value over the published one (band: what the source's precision allows)")
-    canvas.format_axes([axis])
-
-
-def _published(axis: Axes, row: int, verdict: Verdict, inches: float) -> None:
-    """Draw one row in a panel of a width in inches."""
-    from forebay.views import canvas
-
-    region, measured = verdict.claim.region, verdict.measured
-    assert region is not None
-    assert measured is not None
-    words = f"published {region.text}, forebay {verdict.ours} {SIGNS[verdict.verdict]}"
-    text = canvas.cut(verdict.claim.quantity, 0.96 * inches - canvas.width_of(words, LETTERS), LETTERS)
-    above: dict[str, Any] = {"va": "center", "fontsize": LETTERS, "transform": axis.get_yaxis_transform()}
-    axis.text(0.01, row - 0.27, text, ha="left", **above)
-    axis.text(0.99, row - 0.27, words, ha="right", **above)
-    number = number_of(region)
-    if number == 0.0:
-        return  # no ratio
-    low, high = sorted((region.low / number, region.high / number))
-    low, high = max(low, EDGES[0]), min(high, EDGES[1])
-    axis.barh(row + 0.15, high - low, 0.36, low, color=PUBLISHED, alpha=0.25)
-    axis.plot([1.0, 1.0], [row - 0.03, row + 0.33], color=PUBLISHED, linewidth=2.0)
-    ratio, half = measured.mean / number, (measured.half_width or 0.0) / abs(number)
-    shown = min(max(ratio, EDGES[0]), EDGES[1])
-    marker = "o" if shown == ratio else "<" if ratio < EDGES[0] else ">"
-    color = OURS[verdict.verdict]
-    axis.errorbar([shown], [row + 0.15], xerr=[half], color=color, marker=marker, markersize=7, capsize=3)

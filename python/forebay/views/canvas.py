@@ -31,6 +31,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from forebay.sanitize import sanitize, sanitize_lines
+from forebay.views.chart import COLORS
 from forebay.views.headline import Headline
 from forebay.views.scales import Axis as Scale
 from forebay.views.scales import tick_text
@@ -62,7 +63,7 @@ TITLE, ANSWER, LINK, SMALL = 11.0, 10.0, 8.5, 8.0
 #: Points above the answer.
 GAP = 6.0
 #: Colors of a headline: titles and answers, the link, warnings.
-INK, SOFT, WARNING = "#111111", "#555555", "#a03f00"
+INK, SOFT, WARNING = COLORS["ink"], COLORS["soft"], COLORS["bad"]
 #: Margin around the content of a figure, in inches.
 MARGIN = 0.1
 #: Height of a line of text, in inches per point.
@@ -74,9 +75,17 @@ _STYLE = {
     "svg.hashsalt": "forebay",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.edgecolor": COLORS["edge"],
     "axes.grid": True,
-    "grid.color": "#d8d8d8",
-    "grid.linewidth": 0.6,
+    "axes.labelcolor": COLORS["ink"],
+    "grid.color": COLORS["grid"],
+    "grid.linewidth": 0.8,
+    "text.color": COLORS["ink"],
+    "xtick.color": COLORS["edge"],
+    "xtick.labelcolor": COLORS["ink"],
+    "ytick.color": COLORS["edge"],
+    "ytick.labelcolor": COLORS["ink"],
 }
 
 
@@ -152,7 +161,7 @@ def head(made: Picture, heading: Headline) -> None:
     made.label = made.label or heading.title
 
 
-def add_foot(made: Picture, inches: float, below: float) -> Axes:
+def add_foot(made: Picture, inches: float, below: float, above: float = 0.0) -> Axes:
     """Add a panel below all panels and legends, which keep their sizes.
 
     Parameters
@@ -161,8 +170,8 @@ def add_foot(made: Picture, inches: float, below: float) -> Axes:
         A finished figure without such a panel.
     inches : float
         Height of the panel with its labels.
-    below : float
-        Room for the labels of its horizontal axis, in inches.
+    below, above : float
+        Room for the labels of its horizontal axis and for its own legend, in inches.
     """
     width, before = (float(each) for each in made.get_size_inches())
     height = before + inches
@@ -180,7 +189,7 @@ def add_foot(made: Picture, inches: float, below: float) -> Axes:
         each.set_bbox_to_anchor((0, inches / height, 1, before / height), transform=made.transFigure)
     side = 2 * MARGIN / width
     with style():
-        return made.add_axes((side, below / height, 1 - 2 * side, (inches - below) / height))
+        return made.add_axes((side, below / height, 1 - 2 * side, (inches - below - above) / height))
 
 
 @dataclass(frozen=True, slots=True)

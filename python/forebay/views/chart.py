@@ -34,6 +34,7 @@ __all__ = [
     "Series",
     "Tip",
     "Words",
+    "interval_key",
     "intervals",
     "level",
     "mark",
@@ -322,6 +323,14 @@ def intervals(points: Iterable[Point], color: str, series: str = "") -> list[Ban
         elif known == "few":
             found += [[point] for point in together]
     return [Band([(p.x, *_ends(p)) for p in each], color, series=series) for each in found]
+
+
+def interval_key(panels: Iterable[Panel]) -> list[Key]:
+    """The legend's entry for the intervals of panels, gray if their colors differ; none if no interval is drawn."""
+    colors = {each.color for panel in panels for each in panel.series if isinstance(each, Band)}
+    if not colors:
+        return []
+    return [Key("95 % interval", area=colors.pop() if len(colors) == 1 else "other", opacity=0.25)]
 
 
 def _ends(point: Point) -> tuple[float, float]:

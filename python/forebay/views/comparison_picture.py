@@ -5,11 +5,12 @@ Engines have bands, and formulas are dashed. `chart_figure` draws the descriptio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from forebay.views.chart import Chart, Curve, Key, Look, Panel, Point, Series, intervals, mark
+from forebay.views.chart import Chart, Curve, Key, Look, Panel, Point, Series, interval_key, intervals
 from forebay.views.headline import headline
-from forebay.views.rule_rows import COLORED, Dot, rule_keys, rule_panel
+from forebay.views.rule_rows import Dot, own_dot, rule_keys, rule_panel
 from forebay.views.scales import Axis, axis_title, buffer_axis, share_axis, spans_decades
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ ENGINES = {
 }
 MODELS = ("green", "pink", "sky", "#7a5195", "here")
 MODEL_MARKERS = ("^", "v", "x", "+", "*")
-#: The line at the scenario's own buffer.
-OWN = Look("#999999", "solid", 4.0, opacity=0.5)
 LABELS = {
     "packet": "packet engine",
     "fluid": "fluid engine, settings of the scenario",
@@ -53,29 +52,42 @@ def draw_comparison(found: Comparison) -> Figure:
 def comparison_chart(found: Comparison) -> Chart:
     """Three stacked panels that share the buffer axis, below a row for each rule."""
     curve = found.points
-    looks = _looks(list(dict.fromkeys(name for point in curve for name in point.answers)))
+    looks = _looks(curve)
     metrics = [name for name in PANELS if any(name in found for point in curve for found in point.answers.values())]
     across = buffer_axis([point.buffer.packets for point in curve], curve[-1].buffer)
     rules = sorted(found.rules, key=lambda rule: (not rule.applies, rule.packets))
     dots = [Dot(rule.name, rule.packets, "rule" if rule.applies else "norule") for rule in rules]
-    rows, lines = rule_panel(dots, across, COLORED)
-    marks = [mark(found.buffer.packets, OWN), *lines]
+    dots.insert(0, own_dot(found.buffer.packets))
+    rows, marks = rule_panel(dots, across)
     heading = headline(found.scenario.resolved, otherwise="Comparison", buffer=found.buffer)
-    legend = [Key(LABELS.get(name, f"{name} (formula)"), look) for name, look in looks.items()]
-    legend += [Key("95 % interval", area="#888888", opacity=0.3), Key("configured buffer", OWN), *rule_keys(dots)]
-    panels = [*rows, *(_panel(metric, curve, looks, marks) for metric in metrics)]
+    panels = [_panel(metric, curve, looks, marks) for metric in metrics]
+    shown = {name for name in looks for metric in metrics if any(point.estimate(name, metric) for point in curve)}
+    legend = [Key(_label(name, look), look) for name, look in looks.items() if name in shown]
+    legend += [*interval_key(panels), *rule_keys(dots)]
+    panels = [*rows, *panels]
     label = f"{heading.title}: engines and formulas over the buffer"
     return Chart(across, panels, label, heading, legend, columns=2)
 
 
-def _looks(names: Sequence[str]) -> dict[str, Look]:
-    """Look by name, in the order of the names."""
+def _looks(curve: Sequence[RangePoint]) -> dict[str, Look]:
+    """Look of each answer by its name; no line leads through the single runs of an engine."""
+    names = list(dict.fromkeys(name for point in curve for name in point.answers))
     models = [name for name in names if name not in ENGINES]
     looks = {
         name: Look(MODELS[at % len(MODELS)], "dashed", 1.1, MODEL_MARKERS[at % len(MODEL_MARKERS)])
         for at, name in enumerate(models)
     }
-    return {name: ENGINES.get(name) or looks[name] for name in names}
+    for name, look in ENGINES.items():
+        found = [each for point in curve if (each := point.estimate(name, PANELS[0])) is not None]
+        looks[name] = replace(look, line="none") if any(each.half_width is None for each in found) else look
+    return {name: looks[name] for name in names}
+
+
+def _label(name: str, look: Look) -> str:
+    """The legend's text of an answer."""
+    if name not in LABELS:
+        return f"{name} (formula)"
+    return f"{LABELS[name]}, single runs" if look.line == "none" else LABELS[name]
 
 
 def _panel(metric: str, curve: Sequence[RangePoint], looks: Mapping[str, Look], marks: Sequence[Curve]) -> Panel:
@@ -86,14 +98,18 @@ def _panel(metric: str, curve: Sequence[RangePoint], looks: Mapping[str, Look], 
     }
     title, scale = axis_title(metric, max(each.mean for at in found.values() for _, each in at))
     points = {
-        name: [Point(packets, scale * each.mean, scale * (each.half_width or 0.0)) for packets, each in at]
+        name: [
+            Point(packets, scale * each.mean, None if each.half_width is None else scale * each.half_width)
+            for packets, each in at
+        ]
         for name, at in found.items()
     }
     up = _vertical(metric, title, [point for each in points.values() for point in each])
     series: list[Series] = list(marks)
     for name, look in looks.items():
-        series += intervals(points[name], look.color)
-        series.append(Curve([(each.x, each.mean) for each in points[name]], look))
+        series += intervals([each for each in points[name] if each.half_width], look.color)
+        if points[name]:
+            series.append(Curve([(each.x, each.mean) for each in points[name]], look))
     return Panel(up, series, PANEL)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.sanitize import sanitize_lines
 from forebay.storage.files import replacing
-from forebay.views.recommendation_charts import front_chart, recommendation_chart
+from forebay.views.recommendation_charts import recommendation_chart
+from forebay.views.tradeoff_charts import front_chart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,15 +1,14 @@
-"""The charts of a recommendation: the decision, the rules, each metric against the buffer, one metric against another.
+"""The charts of a recommendation: the decision, the rules, and each metric against the buffer.
 
 `plots` draws them as pictures with a headline and a legend, and `webpage` draws each panel for a page.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from forebay.results.report import BufferSize
 from forebay.search.range_variable import RangeVariable
@@ -22,7 +21,6 @@ from forebay.views.chart import (
     Flag,
     Key,
     Look,
-    Names,
     Panel,
     Point,
     Row,
@@ -37,11 +35,11 @@ from forebay.views.chart import (
 from forebay.views.decision import ENOUGH, Measured, State, is_exact, likely, may_meet, measured
 from forebay.views.headline import Headline, headline
 from forebay.views.opening import opening
-from forebay.views.rule_rows import COLORED, NEUTRAL, Dot, Rows, rule_keys, rule_look, rule_panel, stem
-from forebay.views.scales import Axis, axis_title, buffer_axis, filled, spans_decades, tick_text
+from forebay.views.rule_rows import OWN, STATES, Dot, Rows, rule_keys, rule_panel, state_look, stem
+from forebay.views.scales import Axis, axis_title, buffer_axis, decision_axis, filled, tick_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from forebay.results.report import Estimate
     from forebay.search.answer import Recommendation
@@ -51,34 +49,29 @@ if TYPE_CHECKING:
 __all__ = [
     "across",
     "answer_flag",
+    "answer_heading",
     "charted_metrics",
     "decision_panel",
-    "front_chart",
     "metric_panel",
     "recommendation_chart",
     "rule_dots",
     "rule_marks",
     "rules_panel",
-    "trade_chart",
 ]
 
 #: Order of the rules and of the requested buffers, by the kind of their dots.
 ORDER = ("own", "also", "rule", "norule")
-#: The name of the scenario's own buffer.
-OWN = "as configured"
-#: Color and marker of a measured buffer, and what it says, by whether it meets all goals.
-STATES: dict[State, tuple[str, str, str]] = {
-    "met": ("green", "o", "meets all goals"),
-    "missed": ("orange", "x", "misses a goal"),
-    "undecided": ("other", "s", "undecided"),
-}
 #: Colors while the rate of a changing link is below its average, and while it is not.
 PHASES = {"slow": "pink", "fast": "sky"}
 MEAN = Look("blue", "solid", 1.6, "o", 4.2)
 RUN = Look("blue", marker="o", size=3.4, edge=0.0, opacity=0.55)
-#: Height of the panel of a trade-off in a picture, in points.
-TRADE_OFF = 300.0
+#: A buffer that was run once.
+SINGLE = replace(RUN, size=5.0)
+#: Largest share of the horizontal axis over which a line joins means past single runs.
+NEAR = 0.2
 GOAL = Look("orange", "dashed", 1.2)
+#: The interval of the true buffer.
+SPAN = Look("green", "solid", 6.0, size=7.0, edge=2.0, opacity=0.75)
 
 
 def charted_metrics(answer: Recommendation) -> list[str]:
@@ -122,15 +115,15 @@ def decision_panel(answer: Recommendation) -> Panel:
 
 
 def rules_panel(answer: Recommendation, axis: Axis) -> Panel:
-    """The panel of the configured buffer, the named buffers, the rules that apply, and the other rules."""
+    """The panel of the configured buffer, the named buffers, the rules that apply, and a row for all other rules."""
     found = Rows(series=list(_answer_mark(answer)))
-    found.add_rules(rule_dots(answer), axis, NEUTRAL)
+    found.add_rules(rule_dots(answer), axis)
     return found.panel()
 
 
 def rule_marks(answer: Recommendation, axis: Axis) -> list[Curve]:
     """Lines through a panel at the rules on the axis and at the configured buffer, which is the topmost."""
-    return rule_panel(rule_dots(answer), axis, NEUTRAL)[1]
+    return rule_panel(rule_dots(answer), axis)[1]
 
 
 def _add_decision(found: Rows, answer: Recommendation) -> None:
@@ -145,7 +138,7 @@ def _add_decision(found: Rows, answer: Recommendation) -> None:
     for series, span, color in (("likely", likely(answer), "green"), ("between", may_meet(answer), "other")):
         if span is not None:
             row = len(found.rows)
-            look = Look(color, "solid", 6.0, "|" if span.low == span.high else "", 7, edge=2.0, opacity=0.75)
+            look = replace(SPAN, color=color, marker="|" if span.low == span.high else "")
             bar = Curve([(span.low, row), (span.high, row)], look, series=series)
             beside = Words(span.low, span.high, row, span.text, "ink", bold=True, series=series)
             found.add(Row(span.name, series=series), bar, beside)
@@ -165,28 +158,35 @@ def _states(states: Iterable[Measured], row: int, state: State, *, few: bool) ->
     return Curve([(each.buffer, row) for each in mine], state_look(state, few=few), tips, state)
 
 
-def state_look(state: State, *, few: bool) -> Look:
-    """The look of a measured buffer by its verdict."""
-    color, marker, _ = STATES[state]
-    edge = 1.0 if few else 2.2 if marker == "x" else 1.2
-    return Look(color, marker=marker, size=6.0, edge=edge, hollow=few)
-
-
 def rule_dots(answer: Recommendation) -> list[Dot]:
     """The configured buffer, those that were asked about, the rules that apply, the others; each from the smallest."""
+    states = {each.buffer: each for each in measured(answer)}
     dots = []
     for rule in answer.rules:
         if rule.buffer is not None:
             verdict = "applies" if rule.applies else f"does not apply: {rule.why}"
             text = f"{rule.name}: {wording.sizes(rule.buffer)}\n{verdict}"
-            dots.append(Dot(rule.name, rule.buffer.number, _kind(rule), text))
+            at = rule.buffer.number
+            dots.append(Dot(rule.name, at, _kind(rule), text, *(_verdict(states.get(at)) or _interpolated(rule))))
     for named in answer.also:
         text = f"{named.name}: {wording.sizes(named.buffer)}"
-        own = named.name == OWN
-        name = f"{OWN}: {tick_text(named.buffer.number)}" if own else named.name
-        dots.append(Dot(name, named.buffer.number, "own" if own else "also", text))
+        own, at = named.name == OWN, named.buffer.number
+        name = f"{OWN}: {tick_text(at)}" if own else named.name
+        dots.append(Dot(name, at, "own" if own else "also", text, *(_verdict(states.get(at)) or (None, False))))
     dots.sort(key=lambda dot: (ORDER.index(dot.kind), dot.buffer, dot.name))
     return dots
+
+
+def _verdict(found: Measured | None) -> tuple[State, bool] | None:
+    """The verdict on a measured buffer, and whether few runs decide."""
+    return None if found is None else (found.state, found.few)
+
+
+def _interpolated(rule: JudgedRule) -> tuple[State | None, bool]:
+    """The verdict between two measured buffers; None if there is none."""
+    if rule.judgment.miss is not None:
+        return "missed", True
+    return ("met" if rule.judgment.times is not None else None), True
 
 
 # Metrics ---------------------------------------------------------------------------------------------------------
@@ -212,11 +212,7 @@ def metric_panel(answer: Recommendation, key: str, marks: Sequence[Curve] = ()) 
     goals = [judged.goal for judged in answer.goals.values() if answer.points[-1].key(judged.goal.name) == key]
     thresholds = [scale * goal.threshold for goal in goals]
     phases = _phases(answer, scale) if key == "queue_delay_p99_s" else []
-    tops = [high for band in phases for _, _, high in band.points]
-    up = _vertical(title, readings, thresholds, tops)
-    if key == "utilization":
-        low = min([value for each in readings for value in (each.point.mean, *each.runs)] + thresholds)
-        up = Axis(title, max(0.0, math.floor(low / 10) * 10.0), 101.0)
+    up = _vertical(answer, title, readings, list(zip((goal.sense for goal in goals), thresholds, strict=True)), phases)
     span = may_meet(answer)
     series: list[Series] = []
     if span is not None:
@@ -224,7 +220,7 @@ def metric_panel(answer: Recommendation, key: str, marks: Sequence[Curve] = ()) 
     for goal, at in zip(goals, thresholds, strict=True):
         low, high = (-inf, at) if goal.sense == ">=" else (at, inf)
         series += [Band([(-inf, low, high), (inf, low, high)], "orange", 0.07, "goal"), level(at, GOAL, "goal")]
-    series += [*phases, *marks, *_answer_mark(answer), *_curves(readings)]
+    series += [*phases, *marks, *_answer_mark(answer), *_curves(readings, across(answer), up)]
     note = "; ".join(f"goal {wording.sign(g.sense)} {wording.threshold(g.name, g.threshold)}" for g in goals)
     return Panel(up, tuple(series), note=note)
 
@@ -244,27 +240,73 @@ def _tip(buffer: Quantity, text: str) -> Tip:
     return Tip(f"{buffer.number:g}", text)
 
 
-def _curves(readings: Sequence[_Reading]) -> Iterator[Series]:
-    """Bands, then single runs as dots, then the means with a line; no line leads through a single run."""
+def _curves(readings: Sequence[_Reading], axis: Axis, up: Axis) -> Iterator[Series]:
+    """Bands, then single runs as dots, then the means with a line; arrows at the ends of the axis for what is beyond.
+
+    No line leads through a single run, or past one over more than a small part of the axis.
+    """
     several = [each for each in readings if each.averaged]
-    yield from intervals([each.point for each in several], "blue", "band")
-    yield Curve([(each.point.x, run) for each in several for run in each.runs], RUN, series="runs")
     single = [each for each in readings if not each.averaged]
-    for found, look, series in ((single, replace(RUN, size=5.0), "runs"), (several, MEAN, "mean")):
-        yield Curve([(each.point.x, each.point.mean) for each in found], look, [each.tip for each in found], series)
+    parts = _connected(several, [each.point.x for each in single], axis)
+    for part in parts:
+        yield from intervals([each.point for each in part], "blue", "band")
+    yield Curve([(each.point.x, run) for each in several for run in each.runs], RUN, series="runs")
+    dots = [each for each in single if up.low <= each.point.mean <= up.high]
+    yield Curve([(each.point.x, each.point.mean) for each in dots], SINGLE, [each.tip for each in dots], "runs")
+    for part in parts:
+        yield Curve([(each.point.x, each.point.mean) for each in part], MEAN, [each.tip for each in part], "mean")
+    for end, look in ((-inf, "v"), (inf, "^")):
+        for series, color in (("runs", SINGLE), ("mean", MEAN)):
+            mine = [each for each in readings if _beyond(each, up, end) == series]
+            arrow = replace(color, line="none", marker=look, size=6.0)
+            if mine:
+                yield Curve([(each.point.x, end) for each in mine], arrow, [each.tip for each in mine], series)
 
 
-def _vertical(title: str, readings: Sequence[_Reading], thresholds: Sequence[float], tops: Sequence[float]) -> Axis:
-    """The vertical axis: every mean and every goal lies on it, clear of its upper end."""
-    shown = [value for each in readings for value in (each.point.mean, *each.runs)] + [*thresholds, *tops]
-    if spans_decades(shown):
-        positive = [value for value in shown if value > 0]
-        return Axis(title, min(positive) / 1.6, max(positive) * 1.6, by_decades=True)
-    low, most = min(0.0, *shown), max(shown)
+def _beyond(reading: _Reading, up: Axis, end: float) -> Literal["mean", "runs"] | None:
+    """Whether the mean of a buffer lies beyond an end of the axis, or one of its runs alone."""
+
+    def is_beyond(value: float) -> bool:
+        return value < up.low if end < 0 else value > up.high
+
+    # An axis by decades has a place for 0: its lower end.
+    if up.by_decades and end < 0:
+        return None
+    if is_beyond(reading.point.mean):
+        return "mean" if reading.averaged else "runs"
+    return "runs" if any(is_beyond(run) for run in reading.runs) else None
+
+
+def _connected(several: Sequence[_Reading], single: Sequence[float], axis: Axis) -> list[list[_Reading]]:
+    """The means that a line joins: neighbors, and those that lie close together with single runs between them."""
+    parts: list[list[_Reading]] = []
+    for each in several:
+        x, before = each.point.x, parts[-1][-1].point.x if parts else -inf
+        near = axis(x) - axis(before) <= NEAR if parts else False
+        if parts and (near or not any(before < at < x for at in single)):
+            parts[-1].append(each)
+        else:
+            parts.append([each])
+    return parts
+
+
+def _vertical(
+    answer: Recommendation,
+    title: str,
+    readings: Sequence[_Reading],
+    goals: Sequence[tuple[str, float]],
+    phases: Sequence[Band],
+) -> Axis:
+    """The vertical axis: every goal and the mean at the answer lie on it."""
+    values = [value for each in readings for value in (each.point.mean, *each.runs)]
+    values += [high for band in phases for _, _, high in band.points]
     # An interval of two runs may be wider than everything else.
     upper = max(each.point.mean + (each.point.half_width or 0.0) for each in readings)
-    high = max(most, min(upper, most + 0.5 * (most - low)))
-    return Axis(title, low, high + 0.08 * (high - low) if high > low else low + 1)
+    best = _best(answer)
+    inside = [each.point.mean for each in readings if best is not None and each.point.x == best[1].number]
+    percent = title == axis_title("utilization", 1.0)[0]
+    widest = max(values) + 0.5 * (max(values) - min(0.0, *values))
+    return decision_axis(title, [*values, min(upper, 100.0 if percent else widest)], goals, inside, percent=percent)
 
 
 def _phases(answer: Recommendation, scale: float) -> list[Band]:
@@ -326,15 +368,16 @@ def recommendation_chart(answer: Recommendation) -> Chart:
     rows = Rows()
     _add_decision(rows, answer)
     dots = rule_dots(answer)
-    marks = rows.add_rules(dots, axis, COLORED)
+    marks = rows.add_rules(dots, axis)
     panels = [metric_panel(answer, name, marks) for name in charted_metrics(answer)]
-    top = [rows.panel()] if rows.rows else []
-    heading = _heading(answer, "Buffer recommendation")
+    if rows.rows:
+        panels.insert(0, rows.panel())
+    heading = answer_heading(answer, "Buffer recommendation")
     label = f"{heading.title}: {heading.answer}"
-    return Chart(axis, (*top, *panels), label, heading, _legend(answer, panels, dots))
+    return Chart(axis, panels, label, heading, _legend(answer, panels, dots))
 
 
-def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headline:
+def answer_heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headline:
     """The headline, and the opening of the answer with its first `details` paragraphs."""
     found = opening(answer)
     return replace(
@@ -346,95 +389,39 @@ def _heading(answer: Recommendation, otherwise: str, details: int = 2) -> Headli
 
 
 def _legend(answer: Recommendation, panels: Iterable[Panel], dots: Sequence[Dot]) -> list[Key]:
-    """Entries for what is drawn."""
+    """Entries for all that is drawn, and for nothing else."""
+    panels = tuple(panels)
     present = series_names(panels)
-    states = measured(answer)
+    ranged = isinstance(answer.variable, RangeVariable)
+    best, span = _best(answer), likely(answer)
     keys = {
         "runs": Key("single run", RUN),
         "mean": Key("exact value" if is_exact(answer.engine) else "mean of several runs", MEAN),
         "band": Key("95 % interval of the mean", area="blue"),
         "slow": Key("median to p99 while the rate is below its average", area="pink", opacity=0.28),
         "fast": Key("median to p99 while the rate is at or above its average", area="sky", opacity=0.28),
-        "goal": Key("goal missed", area="orange", opacity=0.12),
+        "goal": Key("goal", GOAL),
+        "answer": Key("" if best is None else best[0], Look(_answer_color(answer), "solid", 2.4, "D", 6.0)),
+        "likely": Key(f"{'' if span is None else span.name} of the true {'value' if ranged else 'buffer'}", SPAN),
+        "between": Key("undecided range", area="other", opacity=0.25),
     }
     found = [key for name, key in keys.items() if name in present]
+    if "goal" in present:
+        found.insert(found.index(keys["goal"]) + 1, Key("goal missed", area="orange", opacity=0.12))
+    if any(isinstance(each, Curve) and each.look.marker in ("v", "^") for panel in panels for each in panel.series):
+        found.append(Key("beyond the axis", Look("blue", marker="v", size=6.0)))
+    return [*found, *_state_keys(answer, dots), *rule_keys(dots, f"{'value' if ranged else 'buffer'} of --also")]
+
+
+def _state_keys(answer: Recommendation, dots: Sequence[Dot]) -> list[Key]:
+    """Entries for the verdicts, which the markers of all rows state."""
+    verdicts = [(each.state, each.few) for each in measured(answer)]
+    verdicts += [(dot.state, dot.few) for dot in dots if dot.state is not None and dot.kind != "norule"]
+    found = []
     for state, (_, _, words) in STATES.items():
-        few = [each.few for each in states if each.state == state]
+        few = [each for of, each in verdicts if of == state]
         if few:
             found.append(Key(words, state_look(state, few=all(few))))
-    if any(each.few for each in states):
-        found.append(Key("(hollow or thin: 1 or 2 runs)"))
-    if any(dot.kind == "own" for dot in dots):
-        found.append(Key(OWN, Look("here", "dashed", 1.6, "D", 5)))
-    return found + rule_keys(dots)
-
-
-# The trade-off ---------------------------------------------------------------------------------------------------
-
-
-def trade_chart(answer: Recommendation, colors: Sequence[str] = NEUTRAL) -> Chart:
-    """One metric against another: the measured buffers, those of the rules, the answer; the front is connected.
-
-    A legend names the rules if each has a color of its own.
-    """
-    front = answer.pareto
-    assert front is not None, "a trade-off that was asked for"
-    keys, points = front.metrics, front.points
-    (up, scale_y), (title, scale_x) = (axis_title(key, max(each.measured[key].mean for each in points)) for key in keys)
-
-    def place(found: Mapping[str, Estimate]) -> tuple[float, float]:
-        y, x = (found[key].mean for key in keys)
-        return scale_x * x, scale_y * y
-
-    def tip(buffer: Quantity, found: Mapping[str, Estimate], name: str = "") -> Tip:
-        stated = "".join(f"\n{wording.metric_title(key)} {formatting.estimate(key, found[key])}" for key in keys)
-        return _tip(buffer, f"{f'{name}: ' if name else ''}{wording.sizes(buffer)}{stated}")
-
-    ordered = sorted(points, key=lambda each: place(each.measured))
-    series: list[Series] = []
-    for kind, best in (("mean", False), ("front", True)):
-        mine = [each for each in ordered if each.on_front == best]
-        look = Look("blue", "dashed" if best else "none", 1.5, "o", 5.0)
-        if mine:
-            series.append(
-                Curve([place(p.measured) for p in mine], look, [tip(p.buffer, p.measured) for p in mine], kind)
-            )
-    legend = [
-        Key("no buffer is better in both", Look("blue", "dashed", 1.5)),
-        Key("measured buffer", Look("blue", marker="o", size=5)),
-    ]
-    sized = [(rule, rule.buffer) for rule in answer.rules if rule.buffer is not None]
-    stated = [(rule, buffer) for rule, buffer in sized if all(key in rule.measured for key in keys)]
-    for number, (rule, buffer) in enumerate(stated):
-        look = rule_look(_kind(rule), number, colors)
-        if colors is COLORED:
-            # The same color again: larger, so that of two at one place both are seen.
-            look = replace(look, marker="D", size=7.0 + 3 * (number // len(COLORED)), opacity=1.0)
-        curve = Curve([place(rule.measured)], look, [tip(buffer, rule.measured, rule.name)], _kind(rule))
-        series.insert(0, curve)
-        legend.append(Key(f"{rule.name}: {wording.count(buffer)}{'' if rule.applies else ' (does not apply)'}", look))
-    at_best = [each for each in ordered if answer.buffer is not None and each.buffer.number == answer.buffer.number]
-    for each in at_best:
-        look = Look("green", marker="o", size=8)
-        series.append(Curve([place(each.measured)], look, [tip(each.buffer, each.measured, "the answer")], "answer"))
-        legend.append(Key("the answer", look))
-    by_front = sorted(ordered, key=lambda each: not each.on_front)
-    names = [(*place(each.measured), _short(each.buffer)) for each in by_front]
-    series.append(Names(names, "ink", "front"))
-    shown = [point for each in series if isinstance(each, Curve) for point in each.points]
-    axes = filled(title, [x for x, _ in shown]), filled(up, [y for _, y in shown])
-    return Chart(
-        axes[0], (Panel(axes[1], tuple(series)),), f"{up} against {title}", None, legend if colors is COLORED else ()
-    )
-
-
-def front_chart(answer: Recommendation) -> Chart:
-    """The trade-off as a picture, each rule in the legend."""
-    found = trade_chart(answer, COLORED)
-    (panel,) = found.panels
-    heading = _heading(answer, "Trade-off", details=0)
-    return replace(found, panels=(replace(panel, height=TRADE_OFF),), headline=heading)
-
-
-def _short(buffer: Quantity) -> str:
-    return f"{tick_text(buffer.number)}p" if isinstance(buffer, BufferSize) else tick_text(buffer.number)
+    if any(few for _, few in verdicts):
+        found.append(Key("(hollow or thin: few or no runs)"))
+    return found

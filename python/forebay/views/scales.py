@@ -13,8 +13,12 @@ from forebay.results.metric import unit_of
 from forebay.results.report import BufferSize
 from forebay.text import formatting
 
-__all__ = ["Axis", "axis_title", "buffer_axis", "filled", "share_axis", "spans_decades", "tick_text"]
+__all__ = ["Axis", "axis_title", "buffer_axis", "decision_axis", "filled", "share_axis", "spans_decades", "tick_text"]
 
+#: Room below a least value and above a largest one that a goal asks for, in units of the room that meets it.
+BELOW, ABOVE = 2.0, 4.0
+#: The least room that meets a goal, as a share of the threshold, and in points of a utilization.
+LEAST, LEAST_POINTS = 0.02, 0.2
 #: Titles of axes that differ from those of tables.
 _TITLES = {"loss_rate": "loss rate"}
 
@@ -51,6 +55,12 @@ class Axis:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def value(self, place: float) -> float:
+        """The value at a place between the ends, from 0 to 1."""
+        if self.by_decades:
+            return self.low * math.exp(place * math.log(self.high / self.low))
+        return self.low + place * (self.high - self.low)
+
     def ticks(self, most: int) -> list[float]:
         """Round values, at most about `most` of them."""
         if not self.by_decades:
@@ -83,6 +93,55 @@ def share_axis(title: str, lows: Iterable[float]) -> Axis:
     """An axis of percents that ends a little above 100 % and a little below the lowest value."""
     low = min(lows)
     return Axis(title, max(0.0, low - max(0.05 * (101.5 - low), 4.0)), 101.5)
+
+
+def decision_axis(
+    title: str,
+    values: Sequence[float],
+    goals: Sequence[tuple[str, float]],
+    inside: Sequence[float] = (),
+    *,
+    percent: bool = False,
+) -> Axis:
+    """A vertical axis on which goals and the answer are seen, whatever else was measured.
+
+    Values that differ by decades have an axis by decades, which shows all of them. A linear axis ends where values are
+    far from each goal, so that at least a fifth of its height meets a goal.
+
+    Parameters
+    ----------
+    title : str
+        Title with the unit.
+    values : sequence of float
+        All values. Those far from a goal may lie beyond the axis.
+    goals : sequence of (sense, threshold)
+        The goals on the metric; the sense is ">=" or "<=".
+    inside : sequence of float
+        Values that the axis shows.
+    percent : bool
+        Whether the values are percents that cannot exceed 100 and often lie close to it, as a utilization.
+    """
+    thresholds = [at for _, at in goals]
+    shown = [*values, *thresholds, *inside]
+    if spans_decades(shown) and not percent:
+        positive = [value for value in shown if value > 0]
+        return Axis(title, min(positive) / 1.6, max(positive) * 1.6, by_decades=True)
+    low, high = min(0.0, *shown), max(100.0 if percent else 0.0, *shown)
+    if percent:
+        low = max(0.0, math.floor(min(shown) / 10) * 10.0)
+    lows, highs = [*thresholds, *inside], [*thresholds, *inside]
+    for sense, at in goals:
+        least = LEAST_POINTS if percent else LEAST * abs(at)
+        if sense == ">=":
+            lows.append(at - BELOW * max(high - at, least))
+        else:
+            highs.append(at + ABOVE * max(at - low, least))
+    if any(sense == ">=" for sense, _ in goals):
+        low = max(low, min(lows))
+    if any(sense == "<=" for sense, _ in goals) and not percent:
+        high = min(high, max(highs))
+    room = high - low if high > low else 1.0
+    return Axis(title, low, high + (0.04 if percent else 0.08) * room)
 
 
 def buffer_axis(buffers: Sequence[float], last: BufferSize | None, *, below: str = "BDP") -> Axis:

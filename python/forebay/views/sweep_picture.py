@@ -11,12 +11,14 @@ from forebay.results.report import BufferSize
 from forebay.rules import rules
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
+from forebay.text import formatting
 from forebay.text.formatting import USUAL
 from forebay.text.quantity import Scale, scale_of
 from forebay.views import plots
-from forebay.views.chart import MARKERS, Chart, Curve, Key, Look, Panel, Point, Series, intervals
+from forebay.views.chart import MARKERS, Chart, Curve, Key, Look, Panel, Point, Series, interval_key, intervals
+from forebay.views.decision import is_exact
 from forebay.views.headline import headline
-from forebay.views.rule_rows import COLORED, Dot, rule_keys, rule_panel
+from forebay.views.rule_rows import COLORED, Dot, own_dot, rule_keys, rule_panel
 from forebay.views.scales import Axis, axis_title, buffer_axis, filled, share_axis
 
 if TYPE_CHECKING:
@@ -69,23 +71,41 @@ def sweep_chart(folder: Path) -> Chart:
     axis, dots = _horizontal(scale, across), []
     if across == BUFFER:
         axis, dots = buffer_axis(scale.numbers, _last(summary)), _rules(manifest)
-    rows, marks = rule_panel(dots, axis, COLORED)
+    rows, marks = rule_panel(dots, axis)
     heading = headline(manifest.scenario, otherwise="Sweep")
-    legend = [*(_keys(series) if others else []), *rule_keys(dots)]
-    panels = [*rows, *(_panel(metric, series, marks) for metric in metrics)]
+    panels = [_panel(metric, series, marks) for metric in metrics]
+    legend = [*_keys(series, manifest.engine), *interval_key(panels), *rule_keys(dots)]
+    panels = [*rows, *panels]
     return Chart(axis, panels, f"{heading.title}: metrics over {axis.title}", heading, legend, columns=2)
 
 
-def _keys(series: pl.DataFrame) -> list[Key]:
-    """A legend's entry for each series, and how many more there are."""
+def _keys(series: pl.DataFrame, engine: str) -> list[Key]:
+    """A legend's entry for each series, and how many more there are; a single series has the name of its engine."""
+    keys = []
     labels = series["series"].unique(maintain_order=True).to_list()
-    keys = [Key(label, _look(index)) for index, label in enumerate(labels[:NAMED])]
+    for index, label in enumerate(labels[:NAMED]):
+        mine = series.filter(series["series"] == label)
+        least = min(mine["replications"].to_list())
+        runs = "" if _exact(mine) else "single run" if least == 1 else f"mean of {formatting.counted(least, 'run')}"
+        text = label or f"{engine} engine" + (f", {runs}" if runs else "")
+        keys.append(Key(text, _look(index, joined=_joined(mine))))
     return [*keys, Key(f"and {len(labels) - NAMED} more")] if len(labels) > NAMED else keys
 
 
-def _look(index: int) -> Look:
+def _exact(series: pl.DataFrame) -> bool:
+    """Whether each value is exact instead of one run of several that differ."""
+    return all(is_exact(name) for name in series["engine"].unique().to_list())
+
+
+def _joined(series: pl.DataFrame) -> bool:
+    """Whether a line joins the values: no line leads through single runs."""
+    return _exact(series) or min(series["replications"].to_list()) > 1
+
+
+def _look(index: int, *, joined: bool) -> Look:
     count = len(COLORED)
-    return Look(COLORED[index % count], "solid", 1.3, MARKERS[(index + index // count) % len(MARKERS)], 3.5)
+    marker = MARKERS[(index + index // count) % len(MARKERS)]
+    return Look(COLORED[index % count], "solid" if joined else "none", 1.3, marker, 3.5 if joined else 4.5)
 
 
 def _axes(summary: pl.DataFrame, folder: Path) -> tuple[str, list[str]]:
@@ -127,17 +147,17 @@ def _panel(metric: str, series: pl.DataFrame, marks: list[Curve]) -> Panel:
 
     mean, half_width = f"{metric}.mean", f"{metric}.half_width"
     title, factor = axis_title(metric, series[mean].max())  # type: ignore[arg-type]
-    labels = series["series"].unique(maintain_order=True).to_list()
     lines = []
-    for label in labels:
+    for label in series["series"].unique(maintain_order=True).to_list():
         mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null()).sort("where")
-        lines.append([_point(row["where"], factor, row[mean], row[half_width]) for row in mine.iter_rows(named=True)])
-    up = _vertical(metric, title, [point for line in lines for point in line])
+        points = [_point(row["where"], factor, row[mean], row[half_width]) for row in mine.iter_rows(named=True)]
+        lines.append((points, _joined(mine) if mine.height else True))
+    up = _vertical(metric, title, [point for points, _ in lines for point in points])
     drawn: list[Series] = list(marks)
-    for index, line in enumerate(lines):
-        look = _look(index)
-        drawn += intervals(line, look.color)
-        drawn.append(Curve([(each.x, each.mean) for each in line], look))
+    for index, (points, joined) in enumerate(lines):
+        look = _look(index, joined=joined)
+        drawn += intervals([each for each in points if each.half_width], look.color)
+        drawn.append(Curve([(each.x, each.mean) for each in points], look))
     return Panel(up, drawn)
 
 
@@ -155,10 +175,11 @@ def _vertical(metric: str, title: str, points: list[Point]) -> Axis:
 
 
 def _rules(manifest: Manifest) -> list[Dot]:
-    """The rules' buffers for the sweep's scenario."""
-    requested = [(rule, rule.packets) for rule in rules(manifest.start().core) if rule.packets is not None]
+    """The buffer of the sweep's scenario, and those of the rules."""
+    start = manifest.start()
+    requested = [(rule, rule.packets) for rule in rules(start.core) if rule.packets is not None]
     dots = [Dot(rule.name, packets, "rule" if rule.applies else "norule") for rule, packets in requested]
-    return sorted(dots, key=lambda dot: dot.buffer)
+    return [own_dot(start.buffer.packets), *sorted(dots, key=lambda dot: dot.buffer)]
 
 
 def _last(summary: pl.DataFrame) -> BufferSize | None:

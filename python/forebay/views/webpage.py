@@ -29,9 +29,9 @@ from forebay.views.recommendation_charts import (
     metric_panel,
     rule_marks,
     rules_panel,
-    trade_chart,
 )
 from forebay.views.scales import Axis
+from forebay.views.tradeoff_charts import trade_chart
 from forebay.views.traffic import quantity, traffic_table
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def _pictures(answer: Recommendation) -> Pictures:
         title = wording.metric_title(key)
         assert isinstance(panel.up, Axis)
         charts.append((formatting.capitalized(title), Chart(axis, (panel,), f"{panel.up.title} against {against}")))
-    apart = [] if answer.pareto is None else [("The trade-off", trade_chart(answer))]
+    apart = [] if answer.pareto is None else [("The trade-off", dataclasses.replace(trade_chart(answer), legend=()))]
     titles = dict(SERIES) | ({} if answer.feasible else {"answer": "the closest"})
     titles |= {
         series: span.name for series, span in (("likely", likely(answer)), ("between", may_meet(answer))) if span

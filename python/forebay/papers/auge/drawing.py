@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay.papers import drawing
+from forebay.papers.claims import Region
 from forebay.views.chart import PALETTE
 
 if TYPE_CHECKING:
@@ -34,18 +35,21 @@ def fig1(_results: Results, figure: Figure) -> Picture:
         for kind, (begin, length, rate) in [*((0, each) for each in flows), *((1, each) for each in large)]:
             low = random.uniform(0, max(0.02, 1 - rate))
             color = PALETTE[1] if kind else PALETTE[0]
-            top.add_patch(_box(begin, low, length, rate, color, 0.55 if kind else 0.3))
+            box = _box(begin, low, length, rate, color, 0.55 if kind else 0.3)
+            box.set_label("flow of a large rate" if kind else "flow of a small rate")
+            top.add_patch(box)
             total += rate * ((times >= begin) & (times < begin + length))
-        bottom.fill_between(times, total, color=PALETTE[5], linewidth=0)
+        bottom.fill_between(times, total, color=PALETTE[5], linewidth=0, label="sum of the rates")
         bottom.plot(times, total, color=PALETTE[0], linewidth=0.8)
-        bottom.axhline(1, color=PALETTE[1], linestyle="--", linewidth=1.3)
+        bottom.axhline(1, color="#444444", linestyle="--", linewidth=1.3, label="capacity")
         top.set_title(text)
         top.set_xlim(0, 100)
         top.set_ylim(0, 1.02)
         top.set_yticks([])
         bottom.set_xlabel("time (arbitrary unit)")
     axes[0, 0].set_ylabel("flows (height: rate)")
-    axes[1, 0].set_ylabel("sum of rates\n(capacity = 1, dashed)")
+    axes[1, 0].set_ylabel("sum of rates\n(capacity = 1)")
+    drawing.legend_below(picture, [axes[0, 1], axes[1, 1]])
     drawing.title(picture, figure.title)
     return picture
 
@@ -64,13 +68,22 @@ def _box(begin: float, low: float, length: float, rate: float, color: str, alpha
 
 
 def _flow_names(flow: int) -> str:
-    return f"flow {flow + 1}"
+    return f"window of flow {flow + 1}"
 
 
 def fig3(results: Results, figure: Figure) -> Picture:
     """One New Reno flow at three buffers."""
     columns = [(f"{size} packets", results.recordings("reno-time", buffer=size)[0]) for size in (20, 100, 625)]
-    return drawing.over_time(columns, _flow_names, figure.title)
+    return drawing.over_time(columns, lambda _flow: "window of the flow", figure.title, published=_means(figure))
+
+
+def _means(figure: Figure) -> list[Region]:
+    """The published mean utilization of each column; the first one is a share of what the background leaves."""
+    share, whole, most = (claim.region for claim in (figure.claims[at] for at in (0, 2, 1)))
+    assert share is not None
+    assert whole is not None
+    assert most is not None
+    return [Region((1 + share.low) / 2, (1 + share.high) / 2, share.text), whole, most]
 
 
 def fig4(results: Results, figure: Figure) -> Picture:
@@ -114,9 +127,7 @@ def fig5(results: Results, figure: Figure) -> Picture:
         (f"{count} flow{'s' if count > 1 else ''}", results.recordings("count-time", count=count)[0])
         for count in (1, 2, 4)
     ]
-    picture = drawing.over_time(columns, _flow_names, figure.title)
-    drawing.legend_below(picture, picture.axes[-1])
-    return picture
+    return drawing.over_time(columns, _flow_names, figure.title)
 
 
 def _three(results: Results, figure: Figure, first: tuple[str, str], queue: str) -> Picture:
@@ -125,13 +136,14 @@ def _three(results: Results, figure: Figure, first: tuple[str, str], queue: str)
         ("HighSpeed TCP and New Reno, 625 packets", results.recordings("mixed-time", queue=queue)[0]),
         ("four HighSpeed TCP flows, 625 packets", results.recordings("four-time", queue=queue)[0]),
     ]
-    picture = drawing.over_time(columns, _flow_names, figure.title)
+    picture = drawing.over_time(columns, lambda _flow: "", figure.title)
     first_name = "New Reno" if "New Reno" in first[0] else "HighSpeed TCP"
-    for axis, names in ((picture.axes[3], [first_name]), (picture.axes[4], ["HighSpeed TCP", "New Reno"])):
+    four = [f"flow {number}" for number in range(1, 5)]
+    for axis, names in zip(picture.axes[3:], ([first_name], ["HighSpeed TCP", "New Reno"], four), strict=True):
         # Room above the lines: a legend must not hide them.
         axis.legend(axis.get_lines(), names, loc="upper right", ncols=2, framealpha=0.9)
     low, high = picture.axes[3].get_ylim()
-    picture.axes[3].set_ylim(low, 1.22 * high)
+    picture.axes[3].set_ylim(low, 1.34 * high)
     for axis in picture.axes[:3]:
         axis.set_title(axis.get_title(), fontsize=10)
     return picture
@@ -161,8 +173,7 @@ def buffers(results: Results, figure: Figure) -> Picture:
         )
     ):
         drawing.band(axis, results.across(run, "buffer"), 100 * results.curve(run, "utilization"), index, text)
-    axis.axhline(50, color="#666666", linestyle=":", linewidth=1.2)
-    axis.annotate("background alone", (150, 50.8), color="#444444")
+    axis.axhline(50, color="#666666", linestyle=":", linewidth=1.2, label="background alone")
     axis.set_ylabel("utilization (%)")
     axis.set_ylim(45, 101)
     drawing.buffers(axis)

@@ -40,17 +40,20 @@ def _regime(figure: Figure, share: float) -> Picture:
     top, bottom = axes[:, 0]
     for cycle in (0, 1):
         part = slice(400 * cycle, 400 * (cycle + 1))
-        top.plot(times[part], rate, color=PALETTE[0], linestyle="--", linewidth=1.6)
-        bottom.plot(times[part], queue, color=PALETTE[1], linewidth=1.6)
+        rates, queues = ("sending rate (published formula)", "queue (published formula)")
+        top.plot(times[part], rate, color=PALETTE[0], linestyle="--", linewidth=1.6, label=rates)
+        bottom.plot(times[part], queue, color=PALETTE[1], linewidth=1.6, label=queues)
         if share < 1:
-            bottom.fill_between(times[part], 0, size, where=queue <= 1e-9, color=PALETTE[4], alpha=0.35, linewidth=0)
-    top.axhline(1, color="#666666", linewidth=1)
-    bottom.axhline(size, color="#666666", linestyle=":", linewidth=1.2)
+            empty: dict[str, Any] = {"color": PALETTE[4], "alpha": 0.35, "linewidth": 0, "label": "link not busy"}
+            bottom.fill_between(times[part], 0, size, where=queue <= 1e-9, **empty)
+    top.axhline(1, color="#666666", linewidth=1, label="capacity")
+    bottom.axhline(size, color="#666666", linestyle=":", linewidth=1.2, label="buffer")
     top.set_ylabel("sending rate\n(capacity = 1)")
     bottom.set_ylabel("queue (packets)")
     bottom.set_xlabel("time (ms)")
     bottom.set_ylim(0, 1.3 * size)
     bottom.annotate(f"buffer {size:.0f} packets = {share:g} B0", (0.02, 0.97), xycoords="axes fraction", va="top")
+    drawing.legend_below(picture, [top, bottom], 3)
     drawing.title(picture, f"{figure.title} (5 flows, all cut)")
     return picture
 
@@ -79,8 +82,21 @@ def fig4(_results: Results, figure: Figure) -> Picture:
     picture, axes = drawing.grid(1, 1, 8.0, 5.2)
     axis = axes[0, 0]
     within = shares <= 1
-    axis.plot(queues[within], rates[within], color=PALETTE[0], linewidth=2, label="Pareto set: buffers up to B0")
-    axis.plot(queues[~within], rates[~within], color=PALETTE[1], linewidth=2, linestyle="--", label="larger buffers")
+    axis.plot(
+        queues[within],
+        rates[within],
+        color=PALETTE[0],
+        linewidth=2,
+        label="Pareto set, buffers up to B0 (published formula)",
+    )
+    axis.plot(
+        queues[~within],
+        rates[~within],
+        color=PALETTE[1],
+        linewidth=2,
+        linestyle="--",
+        label="larger buffers (published formula)",
+    )
     names = []
     for share in (0.1, 0.25, 0.5, 1.0, 1.5):
         x = float(_hybrid("mean_queue", buffer=share * full)) / full
@@ -99,7 +115,7 @@ def _geometry(figure: Figure, times: Any, rates: Any, area: str) -> Picture:
     picture, axes = drawing.grid(1, 1, 8.0, 4.6)
     axis = axes[0, 0]
     times, rates = np.asarray(times, float), np.asarray(rates, float)
-    axis.plot(times, rates, color=PALETTE[0], linewidth=2.2, label="sending rate")
+    axis.plot(times, rates, color=PALETTE[0], linewidth=2.2, label="sending rate (published argument)")
     axis.axhline(1, color="#444444", linestyle="--", linewidth=1.3, label="capacity")
     axis.fill_between(times, rates, 1, where=rates < 1, color=PALETTE[4], alpha=0.5, linewidth=0, label=area)
     axis.set_xlabel("time (round trips)")
@@ -138,7 +154,8 @@ def fig7(results: Results, figure: Figure) -> Picture:
     for index, count in enumerate((5, 20)):
         queue = results.curve("pareto", "queue_mean_packets", count=count).mean(axis=1)
         rate = 100 * results.curve("pareto", "utilization", count=count)
-        drawing.band(axis, queue, rate, index, f"{count} flows")
+        drawing.band(axis, queue, rate, index, f"forebay, {count} flows")
+        drawing.at_places(axis, figure.claims, f"{count} flows", color=PALETTE[index])
         sizes = results.across("pareto", "buffer", count=count).reshape(-1)
         for size in (20, 60, 100, 140, 200):
             at = int(np.argmin(abs(sizes - size)))
@@ -152,10 +169,10 @@ def fig7(results: Results, figure: Figure) -> Picture:
             color=PALETTE[index],
             linestyle="--",
             linewidth=1.3,
-            label=f"{count} flows, model",
+            label=f"published model, {count} flows (formula)",
         )
     axis.set_xlim(-3, 150)
-    axis.set_ylim(62, 101.5)
+    axis.set_ylim(60, 101.5)
     axis.set_xlabel("mean queue (packets)")
     axis.set_ylabel("mean rate (Mb/s)")
     drawing.legend_below(picture, axis, 4)
@@ -187,7 +204,8 @@ def fig8(results: Results, figure: Figure) -> Picture:
     for index, (name, rule) in enumerate(rules.items()):
         sizes = rule[reached].reshape(-1, 1)
         drawing.band(top, counts, abs(sizes - simulated) / simulated, index, name)
-        bottom.plot(counts, sizes.reshape(-1), color=PALETTE[index], linestyle="--", linewidth=1.3)
+        drawing.at_places(top, figure.claims, name, color=PALETTE[index])
+        bottom.plot(counts, sizes.reshape(-1), color=PALETTE[index], linewidth=1.3)
     drawing.band(bottom, counts, simulated, 6, "simulated B0")
     top.set_ylim(0.01, 12)
     top.set_ylabel("relative error")

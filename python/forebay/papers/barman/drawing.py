@@ -28,9 +28,16 @@ def _against_buffer(
     sizes = np.geomspace(0.005 * whole, whole, 40)
     for axis, quantity, scale in ((top, "utilization", 100.0), (bottom, "loss", 1.0)):
         found = [scale * fixed_point(model, quantity, round(size), **link) for size in sizes]  # type: ignore[arg-type]
-        axis.plot(sizes / whole, found, color=PALETTE[0], linewidth=1.6, linestyle="--", label="fixed point")
+        axis.plot(
+            sizes / whole,
+            found,
+            color=PALETTE[0],
+            linewidth=1.6,
+            linestyle="--",
+            label="published model, fixed point (formula)",
+        )
     fractions = results.across(run, "buffer") / whole
-    drawing.band(top, fractions, 100 * results.curve(run, "utilization"), 1, "packets")
+    drawing.band(top, fractions, 100 * results.curve(run, "utilization"), 1, "forebay, packets")
     if "fluid-1g" in figure.runs:
         for index, synchronization in ((2, 0.3), (3, 1)):
             settings = {"minimum_synchronization": synchronization}
@@ -39,17 +46,20 @@ def _against_buffer(
                 results.across("fluid-1g", "buffer", **settings) / whole,
                 100 * results.curve("fluid-1g", "utilization", **settings),
                 index,
-                f"fluid, synchronization from {synchronization:g}",
+                f"forebay, fluid, synchronization from {synchronization:g}",
             )
-    drawing.band(bottom, fractions, np.maximum(results.curve(run, "loss_rate"), 1e-8), 1, "packets")
+    drawing.band(bottom, fractions, np.maximum(results.curve(run, "loss_rate"), 1e-8), 1, "forebay, packets")
+    drawing.at_places(top, figure.claims, "utilization", color=PALETTE[1], units=lambda share: 100 * share)
+    drawing.at_places(bottom, figure.claims, "loss", color=PALETTE[1])
+    drawing.at_places(bottom, figure.claims, "log loss", color=PALETTE[1], units=lambda power: 10**power)
     top.set_ylabel("utilization (%)")
     top.set_ylim(top.get_ylim()[0], 102)
-    top.axvline(0.1, color="#888888", linestyle=":", linewidth=1.2)
+    top.axvline(0.1, color="#888888", linestyle=":", linewidth=1.2, label="a tenth of the full buffer")
     bottom.axvline(0.1, color="#888888", linestyle=":", linewidth=1.2)
     bottom.set_yscale("log")
     bottom.set_ylabel("loss rate")
     drawing.fraction_axis(bottom, whole)
-    drawing.legend_below(picture, top, 4)
+    drawing.legend_below(picture, top, 3)
     drawing.title(picture, figure.title)
     return picture
 
@@ -84,15 +94,15 @@ def _two(results: Results, figure: Figure, run: str, buffer: int) -> Picture:
         mine = recording.table("flows").filter(pl.col("flow") == flow)
         axes[0, 0].plot(mine["time_s"] - begin, mine["cwnd_packets"], color=PALETTE[flow], linewidth=1.4, label=text)
     queue = recording.table("queue")
-    axes[1, 0].plot(queue["time_s"] - begin, queue["packets"], color=PALETTE[6], linewidth=0.7)
-    axes[1, 0].axhline(buffer, color=PALETTE[1], linestyle="--", linewidth=1.1)
+    axes[1, 0].plot(queue["time_s"] - begin, queue["packets"], color=PALETTE[6], linewidth=0.7, label="queue")
+    axes[1, 0].axhline(buffer, color="#666666", linestyle="--", linewidth=1.1, label="buffer")
     axes[0, 0].set_ylabel("congestion window\n(packets)")
     axes[1, 0].set_ylabel("queue (packets)")
     axes[1, 0].set_xlabel("time (s)")
     axes[0, 0].set_ylim(bottom=0)
     axes[1, 0].set_ylim(0, 1.05 * buffer)
-    drawing.legend_below(picture, axes[0, 0], 2)
-    drawing.title(picture, f"{figure.title}: {buffer} packets (dashed)")
+    drawing.legend_below(picture, [axes[0, 0], axes[1, 0]], 4)
+    drawing.title(picture, f"{figure.title}: {buffer} packets")
     return picture
 
 

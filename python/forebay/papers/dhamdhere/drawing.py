@@ -37,22 +37,31 @@ def fig1(results: Results, figure: Figure) -> Picture:
         ):
             losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
             drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
+        drawing.at_places(axis, figure.claims, run, color=PALETTE[index], units=_percent)
     sizes = np.geomspace(9, 500, 60)
     for text, style, color, found in (
-        ("equation (3)", ":", PALETTE[6], models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes)),
+        (
+            "published equation (3)",
+            ":",
+            PALETTE[6],
+            models.call("full-link-loss", "loss:printed", **LINK, buffer=sizes),
+        ),
         ("equation (3), corrected", "--", PALETTE[6], models.call("full-link-loss", "loss", **LINK, buffer=sizes)),
         ("PFTK, timeouts of 1 s", "-.", PALETTE[6], _pftk(sizes, 1.0)),
         ("PFTK, timeouts of 0.2 s", "-.", "#999999", _pftk(sizes, 0.2)),
     ):
         axis.plot(sizes, 100 * found, color=color, linestyle=style, linewidth=1.4, label=text)
-    axis.axvline(18, color="#888888", linewidth=1)
-    axis.annotate("BDP / √200", (18.5, 47.5), color="#444444")
+    axis.axvline(18, color="#888888", linewidth=1, zorder=1, label="BDP / √200 (18 packets)")
     axis.set_ylim(0, 50)
     axis.set_ylabel("loss rate (%)")
     drawing.buffers(axis)
     drawing.legend_below(picture, axis, 3)
     drawing.title(picture, figure.title)
     return picture
+
+
+def _percent(share: float) -> float:
+    return 100 * share
 
 
 def _pftk(sizes: NDArray[np.float64], timeout_s: float) -> NDArray[np.float64]:
@@ -92,12 +101,17 @@ def _sizes(results: Results, figure: Figure, run: str, group: str, column: str) 
         for index, size in enumerate(BUFFERS):
             found = _pooled(results.recordings(run, buffer=size), group, column, least, most)
             drawing.steps(axis, found if throughput else 100 * found, index, f"{size} packets")
+            # The published medians of large transfers lie along the curves, the shares without a loss at their start.
+            if least > 0:
+                units = float if throughput else _percent
+                series, color = f"{size} packets", PALETTE[index]
+                drawing.at_places(axis, figure.claims, series, color=color, units=units, across=throughput)
     if throughput:
         axes[1].set_xscale("log")
         axes[1].set_xlim(1e3, 3e6)
     else:
-        axes[1].set_xlim(-0.5, 45)
-    drawing.legend_below(picture, axes[0], 2)
+        axes[1].set_xlim(-1.5, 45)
+    drawing.legend_below(picture, axes[0], 3)
     return picture
 
 
@@ -123,8 +137,9 @@ def fig3(results: Results, figure: Figure) -> Picture:
         losses = [per_flow(each, "persistent", "loss_rate") for each in found]
         drawing.steps(axes[0], 100 * np.concatenate(losses), index, f"{size} packets")
         drawing.steps(axes[1], 100 * _pooled(found, "mice", "loss", 0, 1e18), index, f"{size} packets")
-    axes[1].set_xlim(-0.5, 60)
-    drawing.legend_below(picture, axes[0], 2)
+        drawing.at_places(axes[1], figure.claims, f"{size} packets", color=PALETTE[index], units=_percent)
+    axes[1].set_xlim(-1.5, 60)
+    drawing.legend_below(picture, axes[0], 3)
     return picture
 
 

@@ -32,18 +32,25 @@ def fig5(results: Results, figure: Figure) -> Picture:
     found = [
         100 * fixed_point("barman-droptail", "utilization", round(size), 125_000.0, (0.1155, 0.1245)) for size in sizes
     ]
-    axis.plot(sizes / whole, found, color=PALETTE[6], linestyle="--", linewidth=1.6, label="M/M/1/K fixed point")
+    axis.plot(
+        sizes / whole,
+        found,
+        color=PALETTE[6],
+        linestyle="--",
+        linewidth=1.6,
+        label="published model, M/M/1/K (formula)",
+    )
     for index, level in enumerate(LEVELS):
         settings = {"minimum_synchronization": level}
         fractions = results.across("fluid-1g", "buffer", **settings) / whole
         curve = 100 * results.curve("fluid-1g", "utilization", **settings)
-        drawing.band(axis, fractions, curve, index, f"fluid, X = {level:g}")
+        drawing.band(axis, fractions, curve, index, f"forebay, fluid, X = {level:g}")
     fractions = results.across("packets-1g", "buffer") / whole
-    drawing.band(axis, fractions, 100 * results.curve("packets-1g", "utilization"), 3, "packets")
+    drawing.band(axis, fractions, 100 * results.curve("packets-1g", "utilization"), 3, "forebay, packets")
     axis.set_ylabel("utilization (%)")
     axis.set_ylim(top=101)
     drawing.fraction_axis(axis, whole)
-    drawing.legend_below(picture, axis, 5)
+    drawing.legend_below(picture, axis, 3)
     drawing.title(picture, figure.title)
     return picture
 
@@ -57,16 +64,19 @@ def fig6(results: Results, figure: Figure) -> Picture:
             fractions = results.across("fluid-10g", "buffer", **settings) / WHOLE
             curve = 100 * results.curve("fluid-10g", "utilization", **settings)
             drawing.band(axis, fractions, curve, index, f"X = {level:g}")
-        axis.axhline(90, color="#888888", linestyle=":", linewidth=1.2)
-        axis.axvline(0.05, color="#888888", linestyle=":", linewidth=1.2)
+        drawing.at_places(axis, figure.claims, cca, units=_percent)
         axis.set_title(name)
     for axis in axes[:, 0]:
         axis.set_ylabel("utilization (%)")
     for axis in axes[1, :]:
         drawing.fraction_axis(axis, WHOLE)
-    drawing.legend_below(picture, axes[0, 0], 3)
+    drawing.legend_below(picture, axes[0, 0], 4)
     drawing.title(picture, figure.title)
     return picture
+
+
+def _percent(share: float) -> float:
+    return 100 * share
 
 
 #: The runs that simulate a controller packet by packet.
@@ -92,15 +102,16 @@ def packets(results: Results, figure: Figure) -> Picture:
             fractions = results.across(PACKETS[cca], "buffer", **settings) / WHOLE
             every = 100 * results.curve(PACKETS[cca], "utilization", **settings)
             sizes.plot(fractions, every.mean(axis=1), color=PALETTE[index], **STAR)
+        drawing.at_places(sizes, figure.claims, cca, color=PALETTE[index], units=_percent)
     if results.has("htcp-paced"):
         _star(axis, results, "htcp-paced", "H-TCP, packets, paced", color=PALETTE[3], face="white")
     axis.set_xlabel("flows of ten that lose in one congestion event")
     axis.set_ylabel("utilization (%)")
-    axis.set_title("5 % buffer: fluid (curves), packets (stars; bars: range of runs)")
+    axis.set_title("5 % buffer (bars of stars: range of runs)")
     axis.set_ylim(top=100.5)
     sizes.set_ylabel("utilization (%)")
     sizes.set_ylim(top=101)
-    sizes.set_title("fluid with X = 0.6 (curves), packets (stars)")
+    sizes.set_title("every buffer, fluid with X = 0.6")
     drawing.fraction_axis(sizes, WHOLE)
     drawing.legend_below(picture, axis, 5)
     drawing.title(picture, figure.title.replace(" (not in the paper)", ""))

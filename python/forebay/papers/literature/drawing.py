@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ def _over(results: Results, figure: Figure, x: Axis, y: Axis) -> Picture:
     verdicts = [results.judge(claim) for claim in figure.claims]
     picture, axes = drawing.grid(1, 1, 10.0, 4.7)
     _curves(axes[0, 0], [each for each in verdicts if each.claim.at is not None], x, y)
-    drawing.legend_below(picture, axes[0, 0], 2)
+    drawing.legend_below(picture, axes[0, 0], 3)
     drawing.title(picture, figure.title)
     return picture
 
@@ -48,27 +47,11 @@ def _rows(_results: Results, figure: Figure) -> Picture:
 
 
 def _curves(axis: Axes, verdicts: Sequence[Verdict], x: Axis, y: Axis) -> None:
-    """Published values as squares with their tolerance, ours as points with their interval, a color for each series."""
+    """Published values as open marks with their precision, ours as points with their interval, a color for each."""
     for index, name in enumerate(dict.fromkeys(each.claim.series for each in verdicts)):
         color = PALETTE[index % len(PALETTE)]
         mine = [each for each in verdicts if each.claim.series == name]
-        published = [(each.claim.at or 0.0, each.claim.region) for each in mine if each.claim.region is not None]
-        numbers = [drawing.number_of(region) for _, region in published]
-        below = [max(0.0, number - region.low) for number, (_, region) in zip(numbers, published, strict=True)]
-        above = [max(0.0, region.high - number) for number, (_, region) in zip(numbers, published, strict=True)]
-        axis.errorbar(
-            [at for at, _ in published],
-            numbers,
-            [[each if math.isfinite(each) else 0.0 for each in ends] for ends in (below, above)],
-            color=color,
-            marker="s",
-            markersize=11,
-            markerfacecolor="none",
-            linestyle=":",
-            elinewidth=4.0,
-            alpha=0.55,
-            label=f"{name}, published",
-        )
+        drawing.at_places(axis, [each.claim for each in mine], name, color=color)
         measured = [(each.claim.at or 0.0, each.measured) for each in mine if each.measured is not None]
         axis.errorbar(
             [at for at, _ in measured],
