@@ -96,7 +96,7 @@ out/lab/forebay.wasm: $(SOURCES) crates/browser/build.sh
 wasm: out/lab/forebay.wasm
 	@ls -l $<
 
-LAB := $(wildcard lab/*.mjs lab/*.html lab/src/*.ts* lab/src/*.css lab/src/*/*.ts* scenarios/*.toml)
+LAB := $(wildcard lab/*.mjs lab/*.html lab/src/*.ts* lab/src/*.css lab/src/*/*.ts* scenarios/*.toml scenarios/*.csv)
 
 lab/node_modules/.packages: lab/package-lock.json
 	@command -v npm >/dev/null 2>&1 || { echo "the laboratory's page is not built: no npm on PATH (Debian: apt-get install nodejs npm)" >&2; exit 3; }

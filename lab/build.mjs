@@ -4,11 +4,12 @@
  */
 
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { scenarios } from "./scenarios.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [engines, page] = process.argv.slice(2);
@@ -48,21 +49,6 @@ function policySource(text) {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** Scenarios that need no other file, the simplest first. */
-async function scenarios() {
-  const folder = join(here, "..", "scenarios");
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".toml")).sort();
-  const found = [];
-  for (const name of names) {
-    const text = await readFile(join(folder, name), "utf8");
-    if (!/\b(file|mahimahi)\s*=/.test(text)) found.push({ name: name.replace(/\.toml$/, ""), text });
-  }
-  found.sort((one, other) => Number(other.name === FIRST) - Number(one.name === FIRST));
-  return found;
-}
-
-const FIRST = "elastic-access-link";
-
 const css = await build({
   stdin: {
     contents: '@import "uplot/dist/uPlot.min.css";\n@import "./src/style.css";',
@@ -96,7 +82,7 @@ const parts = {
   worker,
   widget,
   engines: packed,
-  scenarios: JSON.stringify(await scenarios()).replaceAll("<", "\\u003c"),
+  scenarios: JSON.stringify(await scenarios(join(here, "..", "scenarios"))).replaceAll("<", "\\u003c"),
 };
 const template = await readFile(join(here, "page.html"), "utf8");
 const html = template.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name] ?? "");

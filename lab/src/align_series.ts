@@ -1,6 +1,9 @@
-/** Aligns two series of columns on one time axis. Each is empty at the times of the other. */
+/**
+ * Aligns two series of columns on one time axis. Each is undefined at the times of the other, where a line
+ * continues, and null where it has no value, where a line has a gap.
+ */
 
-type Column = (number | null)[];
+type Column = (number | null | undefined)[];
 
 /** Returns the times of both in ascending order, then the columns of the first, then those of the second. */
 export function alignSeries(
@@ -14,7 +17,7 @@ export function alignSeries(
     return times.map((time) => {
       while (at < own.length - 1 && (own[at] ?? 0) < time) at += 1;
       const value = own[at] === time ? column[at] : undefined;
-      return value === undefined || Number.isNaN(value) ? null : value;
+      return Number.isNaN(value) ? null : value;
     });
   };
   return [

@@ -1,18 +1,24 @@
-/** Charts over time: congestion windows and queue, with the previous run in pale lines. */
+/**
+ * Charts over time: congestion windows and queue, with the previous run in pale lines. Each point is an
+ * interval of simulated time: a band from the smallest to the largest value, and a line of the mean.
+ */
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { alignSeries } from "./align_series.ts";
-import type { History } from "./history.ts";
+import { BAND, History, LOSSES_COLUMN, TIME_COLUMN } from "./history.ts";
 import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 
 /** Interval between two updates of a chart, in milliseconds. */
 const EVERY_MS = 80;
 
+/** Opacity of a band, as two hexadecimal digits. */
+const BAND_OPACITY = "40";
+
 interface Chart {
   title: string;
-  /** Displayed columns of the history, with their names. */
+  /** Displayed bands: the place of the mean in the history, and the name. */
   columns: readonly { at: number; name: string; flow: number | null }[];
   unit: string;
   history: History;
@@ -24,9 +30,7 @@ interface Chart {
   level: number | null;
 }
 
-/** Columns of a history: 0 is time, 1 the queue, 2 drops, and the windows follow. */
-export const QUEUE_COLUMN = 1;
-export const FIRST_WINDOW = 3;
+export { QUEUE_COLUMN } from "./history.ts";
 
 /** Chart of some columns over time. */
 export function RunningChart(chart: Chart): preact.JSX.Element {
@@ -54,41 +58,57 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
   return (
     <figure class="chart">
       <figcaption>
-        {chart.title} <span class="unit">{chart.unit}</span>
+        {chart.title}{" "}
+        <span class="unit">
+          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"})
+        </span>
       </figcaption>
       <div class="plot" ref={container} role="img" aria-label={chartLabel(chart)} />
     </figure>
   );
 }
 
-/** Text alternative of a chart: its latest values. */
+/** Text alternative of a chart: its latest values, and the range of the whole run. */
 function chartLabel({ title, unit, columns, history }: Chart): string {
   const last = columns.map(({ at, name }) => {
     const value = history.columns[at]?.at(-1);
-    return value === undefined || Number.isNaN(value) ? "" : `${name}: ${value.toFixed(1)}`;
+    if (value === undefined || Number.isNaN(value)) return "";
+    const least = extreme(history.columns[at + BAND.min], Math.min);
+    const most = extreme(history.columns[at + BAND.max], Math.max);
+    return `${name}: ${value.toFixed(1)} (so far ${least.toFixed(1)} to ${most.toFixed(1)})`;
   });
   return `${title}, ${unit}, over time. Now ${last.filter(Boolean).join(", ") || "nothing"}.`;
+}
+
+function extreme(series: readonly number[] | undefined, of: (...values: number[]) => number): number {
+  return of(...(series ?? []).filter((value) => !Number.isNaN(value)));
 }
 
 function sizeOf(parent: HTMLElement): { width: number; height: number } {
   return { width: Math.max(parent.clientWidth, 200), height: Math.max(parent.clientHeight, 120) };
 }
 
-/** Data of the plot: this run, the level, and the previous run up to the same time. */
+/**
+ * Data of the plot: the mean, the largest and the smallest values of this run, the level, the level where
+ * packets are lost, and the mean of the previous run up to the same time.
+ */
 function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
-  const times = history.columns[0] ?? [];
-  const now = times.at(-1) ?? 0;
-  const past = before?.columns[0] ?? [];
-  const shown = past.filter((time) => time <= now).length;
+  const series = (of: History | null, part: number): number[][] =>
+    columns.map(({ at }) => of?.columns[at + part] ?? []);
+  const times = history.columns[TIME_COLUMN] ?? [];
+  const past = before?.columns[TIME_COLUMN] ?? [];
+  const shown = past.filter((time) => time <= history.untilS).length;
   const own = [
     times,
-    ...columns.map(({ at }) => history.columns[at] ?? []),
+    ...series(history, BAND.mean),
+    ...series(history, BAND.max),
+    ...series(history, BAND.min),
     times.map(() => level ?? Number.NaN),
+    times.map((_, at) =>
+      (history.columns[LOSSES_COLUMN]?.[at] ?? 0) > 0 ? (level ?? Number.NaN) : Number.NaN,
+    ),
   ];
-  const previous = [
-    past.slice(0, shown),
-    ...columns.map(({ at }) => (before?.columns[at] ?? []).slice(0, shown)),
-  ];
+  const previous = [past, ...series(before, BAND.mean)].map((values) => values.slice(0, shown));
   return alignSeries(own, previous) as uPlot.AlignedData;
 }
 
@@ -96,6 +116,7 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
   const style = getComputedStyle(parent);
   const ink = style.getPropertyValue("--ink").trim();
   const faint = style.getPropertyValue("--line").trim();
+  const wrong = style.getPropertyValue("--wrong").trim();
   const axis: uPlot.Axis = {
     stroke: ink,
     grid: { stroke: faint, width: 1 },
@@ -103,6 +124,12 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
     font: "12px system-ui",
   };
   const line = (flow: number | null): string => (flow === null ? ink : colorOf(flow, chart.isDark));
+  const count = chart.columns.length;
+  const edge = ({ name }: { name: string }, label: string): uPlot.Series => ({
+    label: `${name}, ${label}`,
+    width: 0,
+    points: { show: false },
+  });
   return {
     ...sizeOf(parent),
     legend: { show: false },
@@ -115,6 +142,11 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
       { ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick}${"\u202f"}s`) },
       { ...axis, size: 52 },
     ],
+    // Series 1 to `count` are means, the next ones the largest values, the next ones the smallest.
+    bands: chart.columns.map(({ flow }, at) => ({
+      series: [1 + count + at, 1 + 2 * count + at],
+      fill: `${toHex(line(flow))}${BAND_OPACITY}`,
+    })),
     series: [
       {},
       ...chart.columns.map(({ name, flow }) => ({
@@ -123,15 +155,16 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
         width: 1.75,
         dash: dashOf(flow ?? 0),
         points: { show: false },
-        spanGaps: true,
       })),
-      { label: "level", stroke: ink, width: 1, dash: [4, 4], points: { show: false }, spanGaps: true },
+      ...chart.columns.map((column) => edge(column, "largest")),
+      ...chart.columns.map((column) => edge(column, "smallest")),
+      { label: "level", stroke: ink, width: 1, dash: [4, 4], points: { show: false } },
+      { label: "losses", stroke: wrong, paths: () => null, points: { show: true, size: 5, fill: wrong } },
       ...chart.columns.map(({ name, flow }) => ({
         label: `${name}, previous run`,
         stroke: `${toHex(line(flow))}55`,
         width: 1,
         points: { show: false },
-        spanGaps: true,
       })),
     ],
   };
@@ -144,5 +177,5 @@ function toHex(color: string): string {
 
 /** Columns of the displayed windows. */
 export function windowColumns(names: readonly string[]): Chart["columns"] {
-  return names.slice(0, SHOWN_FLOWS).map((name, flow) => ({ at: FIRST_WINDOW + flow, name, flow }));
+  return names.slice(0, SHOWN_FLOWS).map((name, flow) => ({ at: History.window(flow), name, flow }));
 }

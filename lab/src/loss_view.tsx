@@ -1,4 +1,4 @@
-/** List of the packets that were lost or marked last, and the story of the chosen one. */
+/** List of the packets that were lost or marked, and the story of the chosen one. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
@@ -7,8 +7,9 @@ import { LossReplay, type ReplayResult } from "./loss_replay.ts";
 import { storyOf } from "./loss_story.ts";
 import { CHART_SPAN, headline, moment, nameOf, type Owner, storyRows } from "./loss_text.ts";
 import type { Model } from "./model.ts";
-import { short } from "./numbers.ts";
+import { amount, short } from "./numbers.ts";
 import { colorOf } from "./palette.ts";
+import { PAGE_LENGTH, type SignalPage } from "./recent_signals.ts";
 
 interface Props {
   model: Model;
@@ -68,8 +69,16 @@ function List(props: {
   const { model, ownerOf, isDark } = props;
   // While the list has the focus, new signals must not move its entries.
   const [frozen, setFrozen] = useState<Signal[] | null>(null);
+  // A page of earlier signals; null shows the latest ones.
+  const [page, setPage] = useState<SignalPage | null>(null);
   const place = useRef<HTMLDivElement>(null);
-  const last = frozen ?? model.signals.list;
+  const { signals: recent } = model;
+  // Another run has other signals.
+  useEffect(() => {
+    setPage(null);
+    setFrozen(null);
+  }, [recent]);
+  const last = page?.list ?? frozen ?? recent.list;
   const isOld = model.chosen !== null && !last.some((signal) => isSame(signal, model.chosen));
   const signals = isOld && model.chosen ? [...last, model.chosen] : last;
   const chosen = signals.findIndex((signal) => isSame(signal, model.chosen));
@@ -88,38 +97,89 @@ function List(props: {
       <p class="unit">This list shows lost and marked packets. Choose one to see how its flow reacted.</p>
     );
   return (
-    <div
-      ref={place}
-      class="signals"
-      role="toolbar"
-      aria-label="Packets that were lost or marked last, the latest first"
-      onKeyDown={move}
-      onFocusCapture={() => setFrozen((before) => before ?? model.signals.list)}
-      onBlurCapture={({ relatedTarget }) => {
-        if (!place.current?.contains(relatedTarget as Node | null)) setFrozen(null);
-      }}
-    >
-      {signals.map((signal, at) => (
-        <button
-          type="button"
-          key={keyOf(signal)}
-          tabIndex={at === Math.max(0, chosen) ? 0 : -1}
-          aria-pressed={at === chosen}
-          onClick={() => model.choose(signal)}
-        >
-          <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-            <path
-              d={signal.kind === "dropped" ? "M1 1L9 9M9 1L1 9" : "M1 1H9V9H1Z"}
-              stroke={colorOf(signal.flow, isDark)}
-              stroke-width="2.5"
-              fill="none"
-            />
-          </svg>{" "}
-          <span class="hidden">{signal.kind === "dropped" ? "lost packet of" : "marked packet of"} </span>
-          {nameOf(ownerOf(signal))} <span class="unit">{moment(signal.timeS)}</span>
+    <>
+      <Pages model={model} page={page} onPage={setPage} />
+      <div
+        ref={place}
+        class="signals"
+        role="toolbar"
+        aria-label="Packets that were lost or marked, the latest first"
+        onKeyDown={move}
+        onFocusCapture={() => setFrozen((before) => before ?? model.signals.list)}
+        onBlurCapture={({ relatedTarget }) => {
+          if (!place.current?.contains(relatedTarget as Node | null)) setFrozen(null);
+        }}
+      >
+        {signals.map((signal, at) => (
+          <button
+            type="button"
+            key={keyOf(signal)}
+            tabIndex={at === Math.max(0, chosen) ? 0 : -1}
+            aria-pressed={at === chosen}
+            onClick={() => model.choose(signal)}
+          >
+            <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
+              <path
+                d={signal.kind === "dropped" ? "M1 1L9 9M9 1L1 9" : "M1 1H9V9H1Z"}
+                stroke={colorOf(signal.flow, isDark)}
+                stroke-width="2.5"
+                fill="none"
+              />
+            </svg>{" "}
+            <span class="hidden">{signal.kind === "dropped" ? "lost packet of" : "marked packet of"} </span>
+            {nameOf(ownerOf(signal))} <span class="unit">{moment(signal.timeS)}</span>
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Numbers of all lost and marked packets of the run, and buttons to earlier ones. */
+function Pages(props: {
+  model: Model;
+  page: SignalPage | null;
+  onPage: (page: SignalPage | null) => void;
+}): preact.JSX.Element {
+  const { model, page, onPage } = props;
+  const { signals } = model;
+  const show = (kind: Signal["kind"], until: number): void => {
+    // A request of a run that was replaced meanwhile has no answer to show.
+    const asked = signals;
+    void model.signalsBefore(kind, until).then(
+      (found) => asked === model.signals && onPage(found),
+      () => onPage(null),
+    );
+  };
+  const noun = (kind: Signal["kind"]): string => (kind === "dropped" ? "lost" : "marked");
+  const text = page
+    ? `${noun(page.kind)} packets ${amount(page.from + 1)} to ${amount(page.until)} of ${amount(page.total)}`
+    : (["dropped", "marked"] as const)
+        .filter((kind) => signals.total(kind) > 0)
+        .map((kind) => `${amount(signals.total(kind))} ${noun(kind)}`)
+        .join(", ");
+  const kinds = (["dropped", "marked"] as const).filter((kind) =>
+    page ? page.kind === kind && page.from > page.first : signals.total(kind) > 0,
+  );
+  return (
+    <p class="pages unit">
+      {text} since the start of the run{" "}
+      {kinds.map((kind) => (
+        <button type="button" key={kind} onClick={() => show(kind, page ? page.from : signals.total(kind))}>
+          {page ? "Earlier" : kind === "dropped" ? "List all losses" : "List all marks"}
         </button>
       ))}
-    </div>
+      {page && page.until < page.total && (
+        <button type="button" onClick={() => show(page.kind, Math.min(page.until + PAGE_LENGTH, page.total))}>
+          Later
+        </button>
+      )}
+      {page && (
+        <button type="button" onClick={() => onPage(null)}>
+          Latest
+        </button>
+      )}
+    </p>
   );
 }
 

@@ -4,11 +4,11 @@ import type { Edit } from "./changes.ts";
 import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
-import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
+import type { Change, Controls, GroupControls, Playable, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
-import { RecentSignals } from "./recent_signals.ts";
+import { pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
 
 /** Number of flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
@@ -16,6 +16,8 @@ export const SHOWN_FLOWS = 8;
  * Largest number of packet events between two pictures. If there are more, the page shows no single packets.
  */
 const MAX_PACKET_EVENTS = 20_000;
+/** Largest number of columns of the chart. From the first moments on there is at least half as many. */
+const MAX_COLUMNS = 1200;
 /** Time after the last keystroke until the text is checked, in milliseconds. */
 const TYPING_DELAY_MS = 250;
 
@@ -55,12 +57,12 @@ export class Model {
   picture: Picture | null = null;
   eventsPerSecond = 0;
   report: Report | null = null;
-  /** Columns: time, packets in the queue, drops so far, and the window of each displayed flow. */
-  history = new History(3 + SHOWN_FLOWS);
+  /** Chart of the queue and of the windows of the displayed flows. */
+  history = new History(SHOWN_FLOWS);
   /** History of the previous run. */
   before: History | null = null;
   queue = new PacketQueue();
-  /** Packets that were lost or marked last, and the chosen one. */
+  /** Lost and marked packets, and the chosen one. */
   signals = new RecentSignals();
   chosen: Signal | null = null;
   readonly #client: Client;
@@ -230,7 +232,7 @@ export class Model {
   restart(): void {
     if (!this.resolved || this.refusal?.kind === "scenario") return;
     if (this.history.length > 1) this.before = this.history;
-    this.history = new History(3 + SHOWN_FLOWS);
+    this.history = new History(SHOWN_FLOWS);
     this.queue = new PacketQueue();
     this.signals = new RecentSignals();
     this.chosen = null;
@@ -238,7 +240,11 @@ export class Model {
     this.report = null;
     this.refusal = null;
     this.phase = "starting";
-    this.#client.startRun(this.text, [], MAX_PACKET_EVENTS, SHOWN_FLOWS);
+    this.#client.startRun(this.text, [], {
+      packetEvents: MAX_PACKET_EVENTS,
+      flows: SHOWN_FLOWS,
+      columns: MAX_COLUMNS,
+    });
     this.#notify();
   }
 
@@ -256,6 +262,16 @@ export class Model {
   /** Sends a request to the engines beside the run. */
   ask<T>(request: object): Promise<T> {
     return this.#client.ask<T>(request);
+  }
+
+  /** Returns the packets before number `until` that were lost or marked, whatever the speed of the run. */
+  signalsBefore(kind: Signal["kind"], until: number): Promise<SignalPage> {
+    return pageBefore((request) => this.#client.ask(request), kind, until);
+  }
+
+  /** Whether the page can play a scenario, and why not. */
+  playable(text: string): Promise<Playable> {
+    return this.#client.ask<Playable>({ do: "playable", text: wellFormed(text) });
   }
 
   async #check(): Promise<void> {
@@ -305,14 +321,9 @@ export class Model {
     if (!this.#read) return;
     const picture = this.#read(figures);
     this.picture = picture;
-    const link = picture.links[this.resolved?.target ?? 0];
     this.queue.add(picture.packetEvents, picture.missedPacketEvents);
     this.signals.add(picture);
-    const windows = Array.from(
-      { length: SHOWN_FLOWS },
-      (_, at) => picture.flows[at]?.cwndPackets ?? Number.NaN,
-    );
-    this.history.add([picture.timeS, link?.waitingPackets ?? 0, link?.drops ?? 0, ...windows]);
+    this.history.update(picture.chart, picture.timeS);
   }
 
   #notify(): void {

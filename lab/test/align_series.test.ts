@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { alignSeries } from "../src/align_series.ts";
 
-test("every value is at its own time only", () => {
+test("every value is at its own time only, and a missing one is a gap", () => {
   const made = alignSeries(
     [
       [0, 1, 2],
@@ -14,12 +14,12 @@ test("every value is at its own time only", () => {
   );
   expect(made).toEqual([
     [0, 0.5, 1, 2, 3],
-    [10, null, null, 12, null],
-    [null, 20, 21, null, 23],
+    [10, undefined, null, 12, undefined],
+    [undefined, 20, 21, undefined, 23],
   ]);
 });
 
 test("an empty series retains its columns", () => {
   expect(alignSeries([[], [], []], [[], []])).toEqual([[], [], [], []]);
-  expect(alignSeries([[1], [2]], [[], []])).toEqual([[1], [2], [null]]);
+  expect(alignSeries([[1], [2]], [[], []])).toEqual([[1], [2], [undefined]]);
 });

@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { Client, type RunMessage } from "../src/engine/client.ts";
 import { NO_ENGINES, workers } from "./fake_worker.ts";
 
+const VIEW = { packetEvents: 0, flows: 0, columns: 1 };
+
 test("answers in any order resolve their own requests", async () => {
   const { started, start } = workers();
   const client = new Client(start, NO_ENGINES);
@@ -20,8 +22,8 @@ test("messages of an older run are ignored", () => {
   const { started, start } = workers();
   const received: RunMessage[] = [];
   const client = new Client(start, NO_ENGINES, (message) => received.push(message));
-  const old = client.startRun("text", [], 0, 0);
-  const latest = client.startRun("text", [], 0, 0);
+  const old = client.startRun("text", [], VIEW);
+  const latest = client.startRun("text", [], VIEW);
   started[0]?.post({ kind: "started", run: old, endS: 1 });
   started[0]?.post({ kind: "started", run: latest, endS: 2 });
   expect(received).toEqual([{ kind: "started", run: latest, endS: 2 }]);

@@ -16,6 +16,7 @@ const COLUMNS: Columns = {
     "sightings",
     "standings",
     "missed_standings",
+    ...["column_s", "first_column", "columns", "bands", "signals", "dropped", "marked"],
   ],
   link: ["marks", "drops", "arrivals", "utilization", "backlog_s", "waiting_packets"],
   flow: [
@@ -27,15 +28,21 @@ const COLUMNS: Columns = {
     ...["timeouts", "retransmissions", "unacknowledged", "rtt_s", "ssthresh_packets", "cwnd_packets"],
     ...["state", "active", "time_s"],
   ],
+  column: ["mean", "max", "min", "bytes", "marks", "losses"],
+  band: ["max", "mean", "min"],
 };
 
 function figures(missed: number): Float64Array {
-  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4];
+  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4, 0.5, 3, 2, 4, 1, 9, 8];
   const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
   const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
   const packetEvents = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
   const senderStates = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
-  return new Float64Array([...header, ...links, ...flow, ...packetEvents, ...senderStates]);
+  const chart = [5, 6, 4, 3000, 2, 1, 8, 9, 7, 6000, 0, 0];
+  const bands = [2, 1, 0, 12, 11, 10, 22, 21, 20, Number.NaN, Number.NaN, Number.NaN];
+  const signals = [0, 1000, 6, 0, 5, 3, 1.5];
+  const first = [...header, ...links, ...flow, ...packetEvents, ...senderStates];
+  return new Float64Array([...first, ...chart, ...bands, ...signals]);
 }
 
 const SENDER_STATE = {
@@ -82,6 +89,20 @@ test("every figure is found by its name in any order of columns", () => {
     { timeS: 2.5, kind: 3, flow: 4, group: 1, packet: 8, bytes: 40, isAck: true },
   ]);
   expect([picture.senderStates, picture.missedSenderStates]).toEqual([[SENDER_STATE], 4]);
+  const band = (min: number): object => ({ min, mean: min + 1, max: min + 2 });
+  const none = { min: Number.NaN, mean: Number.NaN, max: Number.NaN };
+  expect(picture.chart).toEqual({
+    widthS: 0.5,
+    first: 3,
+    columns: [
+      { losses: 1, marks: 2, bytes: 3000, queue: { min: 4, max: 6, mean: 5 }, windows: [band(0), band(10)] },
+      { losses: 0, marks: 0, bytes: 6000, queue: { min: 7, max: 9, mean: 8 }, windows: [band(20), none] },
+    ],
+  });
+  expect([picture.dropped, picture.marked]).toEqual([9, 8]);
+  expect(picture.signals).toEqual([
+    { timeS: 1.5, kind: 3, flow: 5, group: 0, packet: 6, bytes: 1000, isAck: false },
+  ]);
 });
 
 test("packet events are not decoded if some were missed", () => {

@@ -18,7 +18,7 @@ import { Instance } from "../src/engine/instance.ts";
 import { type Signal, type StateHistory, samplesOf, stateHistoryOf } from "../src/engine/replay.ts";
 import { storyOf } from "../src/loss_story.ts";
 import { headline, type Owner, storyRows } from "../src/loss_text.ts";
-import { RecentSignals } from "../src/recent_signals.ts";
+import { pageBefore, RecentSignals } from "../src/recent_signals.ts";
 
 const LOST: Signal = {
   kind: "dropped",
@@ -248,14 +248,30 @@ test("unresponsive packets have no effect on their sender", () => {
   expect(headline(LOST, OWNER)).toBe("Packet 500 of flow 2 of group “cubic” was lost at 10.0000\u202fs");
 });
 
-test("the last losses are listed, and marks do not displace them", () => {
+test("the latest losses and marks of a picture are listed", () => {
   const signals = new RecentSignals();
-  const picture = (packetEvents: PacketEvent[]): Picture => ({ packetEvents }) as unknown as Picture;
-  signals.add(picture([packetEvent(1, ARRIVAL), packetEvent(1, DROP, 7)]));
-  signals.add(picture(Array.from({ length: 100 }, (_, at) => packetEvent(2 + at, MARKED_DEPARTURE, at))));
-  expect(signals.list.length).toBe(13);
-  expect(signals.list.at(0)).toMatchObject({ kind: "marked", packet: 99 });
-  expect(signals.list.at(-1)).toMatchObject({ kind: "dropped", packet: 7 });
+  const lost = [packetEvent(1, DROP, 6), packetEvent(3, DROP, 7)];
+  signals.add({ signals: [...lost, packetEvent(2, MARKED_DEPARTURE, 8)], dropped: 72_460, marked: 1 });
+  expect(signals.list.map(({ kind, packet }) => [kind, packet])).toEqual([
+    ["dropped", 7],
+    ["marked", 8],
+    ["dropped", 6],
+  ]);
+  expect([signals.total("dropped"), signals.total("marked")]).toEqual([72_460, 1]);
+});
+
+test("a page of the list is requested by numbers, and its latest packet comes first", async () => {
+  const requests: object[] = [];
+  const signal = { time_s: 1, flow: 2, group: 0, packet: 3, bytes: 1500, acknowledges: false };
+  const ask = <T>(request: object): Promise<T> => {
+    requests.push(request);
+    const signals = [10, 11].map((number) => ({ ...signal, number, packet: number }));
+    return Promise.resolve({ total: 50, first: 10, signals } as T);
+  };
+  const page = await pageBefore(ask, "dropped", 12);
+  expect(requests).toEqual([{ do: "signals", kind: "dropped", from: 0, count: 12 }]);
+  expect(page).toMatchObject({ from: 10, until: 12, total: 50, first: 10 });
+  expect(page.list.map(({ packet }) => packet)).toEqual([11, 10]);
 });
 
 // Tests with the engines.

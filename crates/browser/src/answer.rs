@@ -17,9 +17,9 @@ pub(crate) struct Refusal {
     /// One line, as on the command line.
     pub(crate) message: String,
     /// The line of the scenario's text that is wrong, if there is one.
-    line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// The key that is wrong, if there is one.
-    key: Option<String>,
+    pub(crate) key: Option<String>,
 }
 
 /// The party that has to correct something.

@@ -4,6 +4,7 @@
 use forebay_closed_form::{ClosedFormEngine, default_model, rules};
 use forebay_fluid::FluidEngine;
 use forebay_scenario::{Engine, EngineError, RunOptions, Scenario, VERSION};
+use forebay_simulation::MOST_SIGNALS;
 use forebay_units::parameter::Description;
 use forebay_units::{Bytes, Time};
 use serde::Serialize;
@@ -12,10 +13,13 @@ use serde_json::json;
 use crate::answer::{Refusal, Resolved, Verdict, groups};
 use crate::controls::Controls;
 use crate::picture::{
-    self, FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, MOST_STANDINGS, SIGHTING, STANDING,
+    self, BAND, COLUMN, FLOW, HEADER, LINK, MOST_COLUMNS, MOST_FLOWS, MOST_SIGHTINGS,
+    MOST_STANDINGS, SIGHTING, STANDING, Shown,
 };
-use crate::request::{Question, Request};
+use crate::playable::Playable;
+use crate::request::{ChartSize, Question, Request};
 use crate::running::Running;
+use crate::signals::{RunSignals, page};
 
 /// The largest request in bytes: a scenario of thousands of groups, or a table of rates over hours.
 pub const MOST_REQUEST: usize = 4 << 20;
@@ -39,8 +43,11 @@ pub enum State {
 #[derive(Debug, Default)]
 pub struct Laboratory {
     run: Option<Running>,
+    /// Signals of a run that is over.
+    signals: RunSignals,
     answer: String,
     figures: Vec<f64>,
+    shown: Shown,
 }
 
 impl Laboratory {
@@ -117,9 +124,16 @@ impl Laboratory {
     /// Takes a picture with at most `flows` and [`MOST_FLOWS`] flows. It is then in
     /// [`Self::figures`].
     pub fn look(&mut self, flows: usize) -> State {
-        let Self { run, figures, .. } = self;
+        let Self {
+            run,
+            figures,
+            shown,
+            ..
+        } = self;
         let drawn = run.as_mut();
-        match drawn.and_then(|run| run.ask(|run| picture::draw(run, flows, figures))) {
+        let looked = drawn
+            .and_then(|run| run.ask(|run| picture::draw(run, flows, (&mut *shown, &mut *figures))));
+        match looked {
             Some(()) => State::Done,
             None => self.tell(Err(no_run())),
         }
@@ -160,6 +174,21 @@ impl Laboratory {
             }
             Request::Answer(question) => answer_at_once(&question),
             Request::Begin(question) => self.begin(&question),
+            Request::Playable(text) => in_json(&Playable::of(&text, MOST_MEMORY)),
+            Request::Signals(listing) => {
+                let drawn = self.run.as_mut().and_then(|run| {
+                    run.ask(|run| {
+                        run.chart()
+                            .map(|chart| page(chart.dropped, chart.marked, listing))
+                    })
+                });
+                let RunSignals { dropped, marked } = &self.signals;
+                in_json(
+                    &drawn
+                        .flatten()
+                        .unwrap_or_else(|| page(dropped, marked, listing)),
+                )
+            }
             Request::Finish => self.finish(),
             Request::Stop => {
                 self.run = None;
@@ -171,13 +200,25 @@ impl Laboratory {
     fn begin(&mut self, question: &Question) -> Result<String, Refusal> {
         // The old run is freed first, so that memory holds only one.
         self.run = None;
+        self.signals = RunSignals::default();
+        self.shown = Shown::default();
         if let Some(other) = question.engine.as_deref().filter(|name| *name != "packet") {
             let message = format!("the engine `{other}` does not run in steps; `packet` does");
             return Err(Refusal::of_request(message));
         }
         let scenario = question.scenario.read()?;
         let options = options(question, &scenario);
-        let run = self.run.insert(Running::begin(scenario, options)?);
+        let mut run = Running::begin(scenario, options)?;
+        if let Some(ChartSize { columns, flows }) = question.chart {
+            if !(1..=MOST_COLUMNS).contains(&columns) || flows > MOST_FLOWS {
+                let message = format!(
+                    "a chart of {columns} columns and {flows} flows; allowed: 1 to {MOST_COLUMNS} columns and {MOST_FLOWS} flows"
+                );
+                return Err(Refusal::of_request(message));
+            }
+            run.ask(|run| run.draw(columns, flows));
+        }
+        let run = self.run.insert(run);
         let end = run.drawn().run().end();
         in_json(&json!({
             "end_s": end.as_secs_f64(),
@@ -193,6 +234,9 @@ impl Laboratory {
         if ended == Some(false) {
             let message = "the run has not ended: a report is of a whole one";
             return Err(Refusal::of_request(message));
+        }
+        if let Some(signals) = self.run.as_mut().and_then(|run| run.ask(RunSignals::of)) {
+            self.signals = signals;
         }
         let report = self.run.take().and_then(Running::finish);
         in_json(&report.ok_or_else(no_run)??)
@@ -238,8 +282,11 @@ fn describe() -> serde_json::Value {
         "most_sightings": MOST_SIGHTINGS,
         "controllers": named(forebay_congestion::descriptions()),
         "disciplines": named(forebay_discipline::descriptions()),
+        "most_columns": MOST_COLUMNS,
+        "most_signals": MOST_SIGNALS,
         "columns": {
             "header": HEADER, "link": LINK, "flow": FLOW, "sighting": SIGHTING, "standing": STANDING,
+            "column": COLUMN, "band": BAND,
         },
     })
 }
@@ -260,5 +307,7 @@ fn in_json(answer: &impl Serialize) -> Result<String, Refusal> {
     serde_json::to_string(answer).map_err(|error| Refusal::of_request(error.to_string()))
 }
 
+#[cfg(test)]
+mod chart_tests;
 #[cfg(test)]
 mod tests;

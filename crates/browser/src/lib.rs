@@ -6,7 +6,9 @@
 //!    answer from there.
 //! 2. [`laboratory`] checks the scenario, with the same errors at the same lines as everywhere.
 //! 3. Closed forms and the fluid engine answer at once.
-//! 4. A packet-level run continues with each call ([`running`]), with a [`picture`] in between.
+//! 4. A packet-level run continues with each call ([`running`]), with a [`picture`] in between. The
+//!    chart of a run and its lists of [`signals`] depend on the scenario, on the seed and on the
+//!    time alone, whatever the calls.
 //!
 //! # Limits
 //! A request is at most [`MOST_REQUEST`] bytes. A run that may need more than [`MOST_MEMORY`] is
@@ -19,10 +21,13 @@ mod controls;
 pub mod exports;
 mod laboratory;
 mod picture;
+mod playable;
 mod request;
 mod running;
+mod signals;
 
 pub use laboratory::{Laboratory, MOST_MEMORY, MOST_REQUEST, State};
 pub use picture::{
-    FLOW, HEADER, LINK, MOST_FLOWS, MOST_SIGHTINGS, MOST_STANDINGS, SIGHTING, STANDING,
+    BAND, COLUMN, FLOW, HEADER, LATEST_SIGNALS, LINK, MOST_COLUMNS, MOST_FLOWS, MOST_SIGHTINGS,
+    MOST_STANDINGS, SIGHTING, STANDING,
 };

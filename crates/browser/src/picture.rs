@@ -1,11 +1,16 @@
-//! The present state of a run as a row of numbers: a header, then each link, flow, sighting and
-//! standing with its columns. Plain numbers are copied to another thread in one piece.
+//! The present state of a run as a row of numbers: a header, then each link, flow, sighting,
+//! standing, column, band and signal with its columns. Plain numbers are copied to another thread
+//! in one piece.
 
 use forebay_congestion::packet::LossState;
-use forebay_packet::Stepwise;
+use forebay_packet::{Chart, Stepwise, WINDOW_UNIT};
+use forebay_simulation::{Level, PacketEvent, Signals};
+use forebay_units::Time;
 
-/// Columns of the header, which comes first and once.
-pub const HEADER: [&str; 9] = [
+/// Columns of the header, which comes first and once. `column_s` is the width of a column of the
+/// chart and `first_column` the number of the first one in the picture. `bands` is the number of
+/// bands of all columns together. `dropped` and `marked` count all packets since the beginning.
+pub const HEADER: [&str; 16] = [
     "time_s",
     "events",
     "ended",
@@ -15,6 +20,13 @@ pub const HEADER: [&str; 9] = [
     "missed_sightings",
     "standings",
     "missed_standings",
+    "column_s",
+    "first_column",
+    "columns",
+    "bands",
+    "signals",
+    "dropped",
+    "marked",
 ];
 
 /// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`].
@@ -69,6 +81,20 @@ pub const STANDING: [&str; 9] = [
     "timeouts",
 ];
 
+/// Columns of a column of the chart at the target link: packets that are lost and marked in it,
+/// bytes that leave, and the packets that wait, as a band.
+pub const COLUMN: [&str; 6] = ["losses", "marks", "bytes", "min", "max", "mean"];
+
+/// Columns of a band: the congestion window of a flow in a column of the chart, in packets. It is
+/// not a number where the flow has nothing to send. All flows of a column follow each other.
+pub const BAND: [&str; 3] = ["min", "max", "mean"];
+
+/// The largest number of columns in a chart.
+pub const MOST_COLUMNS: usize = 1 << 13;
+
+/// The number of packets of each kind in a picture that were lost or marked last.
+pub const LATEST_SIGNALS: usize = 12;
+
 /// The largest number of flows in a picture.
 pub const MOST_FLOWS: usize = 1000;
 
@@ -78,8 +104,21 @@ pub const MOST_SIGHTINGS: usize = 1 << 16;
 /// The largest number of standings between two pictures.
 pub const MOST_STANDINGS: usize = 1 << 16;
 
-/// Writes a picture of the run with the first `most` flows over the previous picture.
-pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) {
+/// The columns of the chart that were in the last picture.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown {
+    width: Time,
+    /// Number of the first column that may have changed since.
+    next: usize,
+}
+
+/// Writes a picture of the run with the first `most` flows over the previous picture. It contains
+/// the columns of the chart that have changed since `shown`.
+pub(crate) fn draw(
+    run: &mut Stepwise<'_>,
+    most: usize,
+    (shown, figures): (&mut Shown, &mut Vec<f64>),
+) {
     let (links, flows) = (run.links(), run.flows(most.min(MOST_FLOWS)));
     let (seen, course) = (run.packet_events(), run.course());
     figures.clear();
@@ -94,6 +133,7 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         course.standings.len() as f64,
         course.missed as f64,
     ]);
+    figures.resize(HEADER.len(), 0.0);
     for link in links {
         let row: [f64; LINK.len()] = [
             link.waiting as f64,
@@ -122,16 +162,7 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         figures.extend(row);
     }
     for sighting in seen.packet_events {
-        let row: [f64; SIGHTING.len()] = [
-            sighting.time.as_secs_f64(),
-            f64::from(sighting.kind as u8),
-            f64::from(sighting.flow),
-            f64::from(sighting.group),
-            sighting.packet as f64,
-            f64::from(sighting.bytes),
-            f64::from(sighting.segment.acknowledges()),
-        ];
-        figures.extend(row);
+        figures.extend(sighting_row(&sighting));
     }
     for standing in course.standings {
         let row: [f64; STANDING.len()] = [
@@ -147,6 +178,83 @@ pub(crate) fn draw(run: &mut Stepwise<'_>, most: usize, figures: &mut Vec<f64>) 
         ];
         figures.extend(row);
     }
+    if let Some(chart) = run.chart() {
+        draw_chart(&chart, (shown, figures));
+    }
+}
+
+fn sighting_row(sighting: &PacketEvent) -> [f64; SIGHTING.len()] {
+    [
+        sighting.time.as_secs_f64(),
+        f64::from(sighting.kind as u8),
+        f64::from(sighting.flow),
+        f64::from(sighting.group),
+        sighting.packet as f64,
+        f64::from(sighting.bytes),
+        f64::from(sighting.segment.acknowledges()),
+    ]
+}
+
+/// Appends the columns of a chart that have changed, and the latest signals.
+fn draw_chart(chart: &Chart<'_>, (shown, figures): (&mut Shown, &mut Vec<f64>)) {
+    let first = if shown.width == chart.width {
+        shown.next
+    } else {
+        0
+    };
+    let counts = chart.counts.get(first..).unwrap_or_default();
+    for (at, count) in counts.iter().enumerate() {
+        let [least, most, mean] = band(chart.waiting.get(first + at), 1.0);
+        let row: [f64; COLUMN.len()] = [
+            count.losses as f64,
+            count.marks as f64,
+            count.bytes as f64,
+            least,
+            most,
+            mean,
+        ];
+        figures.extend(row);
+    }
+    for at in first..first + counts.len() {
+        for window in &chart.windows {
+            figures.extend(band(window.get(at), WINDOW_UNIT));
+        }
+    }
+    let signals = [chart.dropped, chart.marked].map(latest);
+    let count: usize = signals.iter().map(Vec::len).sum();
+    figures.extend(signals.iter().flatten().flat_map(|it| sighting_row(it)));
+    // The last column is not over.
+    let next = chart.counts.len().saturating_sub(1);
+    *shown = Shown {
+        width: chart.width,
+        next,
+    };
+    let header: [f64; 7] = [
+        chart.width.as_secs_f64(),
+        first as f64,
+        counts.len() as f64,
+        (counts.len() * chart.windows.len()) as f64,
+        count as f64,
+        chart.dropped.total() as f64,
+        chart.marked.total() as f64,
+    ];
+    let place = HEADER.len() - header.len();
+    figures[place..HEADER.len()].copy_from_slice(&header);
+}
+
+/// The columns of a band, whose values have this unit.
+fn band(level: Option<&Level>, unit: f64) -> [f64; BAND.len()] {
+    let level = level.and_then(|level| Some((level, level.mean()?)));
+    level.map_or([f64::NAN; BAND.len()], |(level, mean)| {
+        [level.least as f64, level.most as f64, mean].map(|value| value * unit)
+    })
+}
+
+fn latest(signals: &Signals) -> Vec<&PacketEvent> {
+    let first = signals.total().saturating_sub(LATEST_SIGNALS as u64);
+    (first..signals.total())
+        .filter_map(|number| signals.get(number))
+        .collect()
 }
 
 fn state(state: LossState) -> f64 {

@@ -21,6 +21,10 @@ pub(crate) enum Request {
     Answer(Question),
     /// Prepares a packet-level run before its first event. It replaces the previous run.
     Begin(Question),
+    /// Whether the page can play a scenario, without a run.
+    Playable(Text),
+    /// Packets that the target link of the run has lost or marked. They remain until the next run.
+    Signals(Listing),
     /// The report of a run that has reached its end. The run is then over.
     Finish,
     /// Ends the run without a report and frees its memory.
@@ -60,6 +64,13 @@ impl Text {
     /// Parses the scenario and applies the changes.
     pub(crate) fn read(&self) -> Result<Scenario, ScenarioError> {
         Scenario::parse(&self.spelled, self.format(), &self.file, &self.changes()?)
+    }
+
+    /// The same text with one more change, `key=value`.
+    pub(crate) fn changed(&self, change: String) -> Self {
+        let mut changed = self.clone();
+        changed.overrides.push(change);
+        changed
     }
 
     /// The values as the text writes them, with the changes.
@@ -133,6 +144,37 @@ pub(crate) struct Question {
     seed: Option<u64>,
     #[serde(default)]
     replication: u64,
+    /// The chart of a run in steps.
+    pub(crate) chart: Option<ChartSize>,
+}
+
+/// The size of a chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct ChartSize {
+    /// The largest number of columns.
+    pub(crate) columns: usize,
+    /// Number of flows whose windows are drawn.
+    pub(crate) flows: usize,
+}
+
+/// A part of a list of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Listing {
+    pub(crate) kind: SignalKind,
+    /// Number of the first packet, counted from 0 since the beginning of the run.
+    pub(crate) from: u64,
+    /// The largest number of packets.
+    pub(crate) count: u64,
+}
+
+/// The kind of a list of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SignalKind {
+    /// Lost packets.
+    Dropped,
+    /// Packets with a mark.
+    Marked,
 }
 
 impl Question {

@@ -33,7 +33,9 @@ use forebay_simulation::{Refusal, Simulation, report, unsupported};
 
 use crate::hosts::SimulatedHosts;
 
-pub use stepwise::{FlowPicture, LinkPicture, SenderState, StateHistory, Stepwise};
+pub use stepwise::{
+    Chart, FlowPicture, LinkPicture, SenderState, StateHistory, Stepwise, WINDOW_UNIT,
+};
 
 /// The packet engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,10 +88,7 @@ fn prepare<'a>(
     scenario: &'a Scenario,
     options: &RunOptions,
 ) -> Result<PacketSimulation<'a>, EngineError> {
-    options.check(PacketEngine.description())?;
-    check(scenario)?;
-    let needs = PacketEngine.needs(scenario, options);
-    scenario.afford(NAME, &needs, options.memory)?;
+    let needs = admit(scenario, options)?;
     let hosts = SimulatedHosts::new(scenario);
     let mut simulation = Simulation::new(scenario, options.seed, hosts).map_err(refused)?;
     simulation.traffic.most_flows = memory_estimate::most_flows(scenario, &needs, options.memory);
@@ -97,6 +96,15 @@ fn prepare<'a>(
         simulation.record();
     }
     Ok(simulation)
+}
+
+/// The memory that a run may need; refuses what the engine does not model and what is too large.
+fn admit(scenario: &Scenario, options: &RunOptions) -> Result<Vec<Need>, EngineError> {
+    options.check(PacketEngine.description())?;
+    check(scenario)?;
+    let needs = PacketEngine.needs(scenario, options);
+    scenario.afford(NAME, &needs, options.memory)?;
+    Ok(needs)
 }
 
 /// Refuses by name what the engine does not model.

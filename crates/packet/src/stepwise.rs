@@ -2,16 +2,19 @@
 //! waiting packets, the packets in flight and the events so far. Neither changes a figure of the
 //! report.
 
+mod chart;
 mod follower;
 
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
-use forebay_simulation::{Ends, Seen, Usage, report};
+use forebay_simulation::{Ends, Scale, Seen, Usage, report};
 use forebay_units::Time;
 
+use self::chart::Windows;
+pub use self::chart::{Chart, WINDOW_UNIT};
 use self::follower::Follower;
 pub use self::follower::{SenderState, StateHistory};
 use crate::ends::{SimulatedFlow, is_active};
-use crate::{NAME, PacketSimulation, prepare, refused};
+use crate::{NAME, PacketSimulation, admit, prepare, refused};
 
 /// Events of a slice, after which the event count is checked again, at about the highest rate of
 /// events that a scenario can have.
@@ -35,6 +38,9 @@ pub struct Stepwise<'a> {
     /// Number of each group's first flow over all groups, as traces count them.
     first_numbers: Vec<u64>,
     follower: Option<Follower>,
+    /// Whether a chart is drawn.
+    drawn: bool,
+    windows: Windows,
 }
 
 /// A link as it is now.
@@ -101,11 +107,21 @@ impl<'a> Stepwise<'a> {
             used: vec![Usage::default(); scenario.links().len()],
             first_numbers: first_numbers.collect(),
             follower: None,
+            drawn: false,
+            windows: Windows::default(),
             now: Time::ZERO,
             scenario,
             options,
             simulation,
         })
+    }
+
+    /// Whether [`Self::begin`] would accept this run, without its memory and its first events.
+    ///
+    /// # Errors
+    /// An unsupported feature, by name; a run that would be too large.
+    pub fn check(scenario: &Scenario, options: &RunOptions) -> Result<(), EngineError> {
+        admit(scenario, options).map(|_| ())
     }
 
     /// The time up to which everything has happened.
@@ -140,8 +156,12 @@ impl<'a> Stepwise<'a> {
             self.follow_to(self.now)?;
             let cancel = &self.options.cancel;
             self.simulation
-                .advance_to(self.now, cancel)
+                .advance_observed(self.now, cancel, &mut self.windows)
                 .map_err(refused)?;
+            if self.drawn {
+                // What waits to be drawn is bounded by a slice.
+                self.simulation.queue_chart(self.now);
+            }
         }
         Ok(())
     }
@@ -158,11 +178,44 @@ impl<'a> Stepwise<'a> {
             if next >= end {
                 return Ok(());
             }
+            let (after, cancel) = (next.saturating_add(INSTANT), &self.options.cancel);
             simulation
-                .advance_to(next.saturating_add(INSTANT), &self.options.cancel)
+                .advance_observed(after, cancel, &mut self.windows)
                 .map_err(refused)?;
             follower.look(next, &simulation.traffic.hosts.flows.responsive);
         }
+    }
+
+    // --- The chart ---
+
+    /// Draws a chart of the target link and of the windows of the first `flows` flows from now on,
+    /// in `most` columns at most. It covers the run, so that it must begin with the run. Returns
+    /// whether it does; if not, no chart is drawn.
+    ///
+    /// # Panics
+    /// If `most` is zero.
+    pub fn draw(&mut self, most: usize, flows: usize) -> bool {
+        if self.now > Time::ZERO {
+            return false;
+        }
+        let scale = Scale::new(most);
+        self.windows = Windows::new(scale, flows);
+        self.simulation.draw_queue(scale);
+        self.drawn = true;
+        true
+    }
+
+    /// The chart up to now, if one is drawn.
+    pub fn chart(&mut self) -> Option<Chart<'_>> {
+        let queue = self.simulation.queue_chart(self.now)?;
+        Some(Chart {
+            width: queue.waiting().scale().width(),
+            waiting: queue.waiting().columns(),
+            counts: queue.counts().columns(),
+            windows: self.windows.extend(self.now),
+            dropped: queue.dropped(),
+            marked: queue.marked(),
+        })
     }
 
     // --- Pictures ---
@@ -263,7 +316,10 @@ impl<'a> Stepwise<'a> {
     /// # Errors
     /// A run that grows too large, or that was canceled.
     pub fn finish(mut self) -> Result<Report, EngineError> {
-        self.simulation.run(&self.options.cancel).map_err(refused)?;
+        self.options.cancel.check()?;
+        self.advance(Time::MAX, u64::MAX)?;
+        self.simulation.catch_up(self.now);
+        self.simulation.finish().map_err(refused)?;
         Ok(report(
             NAME,
             (self.scenario, self.options.seed),
@@ -272,5 +328,7 @@ impl<'a> Stepwise<'a> {
     }
 }
 
+#[cfg(test)]
+mod chart_tests;
 #[cfg(test)]
 mod tests;

@@ -50,7 +50,9 @@ pub use ids::{
 pub use link::statistics::{Account, LinkStatistics, Waits};
 pub use link::transmitter::Usage;
 pub use link::{Departures, Link, in_turn, is_counted, takes_turns};
+pub use measure::columns::{Count, Counts, Level, Levels, Scale};
 pub use measure::probe::{PacketEvent, PacketEventKind, Seen};
+pub use measure::queue_chart::{MOST_SIGNALS, QueueChart, Signals};
 pub use measure::recorder::{Recorder, Returned};
 pub use network::Network;
 pub use prefetch::prefetch;
@@ -58,7 +60,7 @@ pub use random_states::{RandomState, RandomStates, StateKind};
 pub use refusal::{Refusal, unsupported};
 pub use report::report;
 pub use sampling::Sampling;
-pub use simulation::Simulation;
+pub use simulation::{Observer, Simulation};
 pub use timeline::Timeline;
 pub use traffic::Traffic;
 pub use traffic::group::Group;

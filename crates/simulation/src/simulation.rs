@@ -5,12 +5,15 @@ use forebay_units::{Rate, Time};
 
 use crate::calendar::event::{Control, Event, Kind, Occasion};
 use crate::ends::Ends;
-use crate::flow::Arriving;
+use crate::flow::{Arriving, Flows};
 use crate::lane_assignment;
 use crate::link::Departures;
 use crate::link::drain_time::RateFalls;
 use crate::link::host_timing::HostTiming;
+use crate::link::takes_turns;
+use crate::measure::columns::Scale;
 use crate::measure::probe::{Probe, Seen};
+use crate::measure::queue_chart::QueueChart;
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
 use crate::refusal::{Refusal, heed, too_large};
@@ -24,6 +27,18 @@ const MAX_UNDER_WAY: usize = 1 << 29;
 /// Events between two checks for a cancellation: some hundredths of a second. Packets that links
 /// carry are not counted but timed, which costs them nothing.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+/// An observer of a run, which changes nothing of it.
+pub trait Observer<E> {
+    /// An event has happened.
+    fn look(&mut self, event: Event, flows: &Flows<E>);
+}
+
+/// No observer.
+impl<E> Observer<E> for () {
+    #[inline]
+    fn look(&mut self, _: Event, _: &Flows<E>) {}
+}
 
 /// A run in progress.
 #[derive(Debug)]
@@ -116,6 +131,25 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         self.traffic.record_packets(recorder);
     }
 
+    /// Draws a chart of the target link, in columns of this scale. It must begin with the run.
+    pub fn draw_queue(&mut self, scale: Scale) {
+        let target = &self.scenario.links()[self.scenario.target_index()];
+        let recorder = &mut self.timeline.recorder;
+        recorder.draw(QueueChart::new(scale, !takes_turns(target)));
+        self.network.record_packets(true);
+        self.traffic.record_packets(recorder);
+    }
+
+    /// The chart of the target link up to `now`, if one is drawn. Nothing before that may be left to
+    /// do.
+    pub fn queue_chart(&mut self, now: Time) -> Option<&QueueChart> {
+        self.timeline.recorder.chart()?;
+        self.catch_up(now);
+        let chart = self.timeline.recorder.chart()?;
+        chart.extend(now);
+        Some(chart)
+    }
+
     /// The events at the target link since the last reading.
     pub fn packet_events(&mut self) -> Seen {
         let probe = self.timeline.recorder.probe();
@@ -147,10 +181,24 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     ///
     /// # Panics
     /// In tests, where an event is of the past.
+    #[inline]
+    pub fn advance_to(&mut self, end: Time, cancel: &Cancel) -> Result<(), Refusal> {
+        self.advance_observed(end, cancel, &mut ())
+    }
+
+    /// The same with an observer.
+    ///
+    /// # Panics
+    /// In tests, where an event is of the past.
     // In its caller's frame the simulation would have no register of its own: 1 % of all
     // instructions.
     #[inline(never)]
-    pub fn advance_to(&mut self, end: Time, cancel: &Cancel) -> Result<(), Refusal> {
+    pub fn advance_observed(
+        &mut self,
+        end: Time,
+        cancel: &Cancel,
+        observer: &mut impl Observer<H::Ends>,
+    ) -> Result<(), Refusal> {
         let mut before = Time::ZERO;
         loop {
             let flows = self.traffic.hosts.flows();
@@ -186,6 +234,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
                     self.look(cancel)?;
                 }
             }
+            observer.look(event, self.traffic.hosts.flows());
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 /** Client of a worker: it turns requests into promises and passes the messages of a run to a listener. */
 
 import { type Refusal, RefusedError } from "./instance.ts";
-import type { WorkerMessage, WorkerRequest } from "./protocol.ts";
+import type { RunView, WorkerMessage, WorkerRequest } from "./protocol.ts";
 
 /** Message about a run, in contrast to an answer to a request. */
 export type RunMessage = Exclude<WorkerMessage, { kind: "loaded" | "answer" | "no answer" }>;
@@ -42,9 +42,9 @@ export class Client {
   }
 
   /** Starts a run, which replaces the previous one, and returns its number. */
-  startRun(text: string, overrides: string[], packetEvents: number, flows: number): number {
+  startRun(text: string, overrides: string[], view: RunView): number {
     const run = ++this.#run;
-    this.#post({ kind: "start", run, text, overrides, packetEvents, flows });
+    this.#post({ kind: "start", run, text, overrides, view });
     return run;
   }
 

@@ -3,8 +3,8 @@
  */
 
 /**
- * Names of the columns of a picture, with the keys of the WebAssembly module. `sighting` is a packet event
- * and `standing` a sender state.
+ * Names of the columns of a picture, with the keys of the WebAssembly module. `sighting` is a packet event,
+ * `standing` a sender state, and `column` and `band` are parts of the chart.
  */
 export interface Columns {
   header: string[];
@@ -12,6 +12,8 @@ export interface Columns {
   flow: string[];
   sighting: string[];
   standing: string[];
+  column: string[];
+  band: string[];
 }
 
 /** Description of the engines: their version, limits, columns and algorithms. */
@@ -22,6 +24,8 @@ export interface Description {
   most_memory_bytes: number;
   most_flows: number;
   most_sightings: number;
+  /** Number of lost packets, and of marked packets, that the engines list: the latest ones. */
+  most_signals: number;
   columns: Columns;
   /** Congestion controls and queue disciplines, with their names in scenarios. */
   controllers: { name: string; title: string }[];
@@ -90,6 +94,36 @@ export interface SenderState {
   timeouts: number;
 }
 
+/** Smallest, largest and mean value of a quantity over an interval; NaN if it had no value. */
+export interface Band {
+  min: number;
+  max: number;
+  mean: number;
+}
+
+/** Interval of simulated time at the target link. */
+export interface ChartColumn {
+  losses: number;
+  marks: number;
+  /** Bytes that left the link. */
+  bytes: number;
+  /** Packets in the queue. */
+  queue: Band;
+  /** Congestion windows of the first flows, in packets. */
+  windows: Band[];
+}
+
+/**
+ * Part of the chart of a run. Its columns replace those from number `first` on. A column of another width
+ * than before replaces all.
+ */
+export interface ChartPart {
+  /** Width of a column in seconds; 0 if the run has no chart. Column `n` begins at `n` times the width. */
+  widthS: number;
+  first: number;
+  columns: ChartColumn[];
+}
+
 /** State of a run at a moment. */
 export interface Picture {
   timeS: number;
@@ -102,9 +136,16 @@ export interface Picture {
   missedPacketEvents: number;
   senderStates: SenderState[];
   missedSenderStates: number;
+  chart: ChartPart;
+  /** Packets that were lost or marked last, each kind in the order of time. */
+  signals: PacketEvent[];
+  /** Numbers of all packets that were lost and marked since the beginning of the run. */
+  dropped: number;
+  marked: number;
 }
 
 type Row = (name: string) => number;
+type Rows = <T>(count: number, kind: keyof Columns, make: (row: Row) => T) => T[];
 
 /** Returns a decoder of pictures. The order of the columns is free, and unknown columns are ignored. */
 export function reader(columns: Columns): (figures: Float64Array) => Picture {
@@ -115,6 +156,8 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
     flow: places(columns.flow),
     sighting: places(columns.sighting),
     standing: places(columns.standing),
+    column: places(columns.column),
+    band: places(columns.band),
   };
   return (figures) => {
     let at = 0;
@@ -127,8 +170,7 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
         return figures[begin + place] ?? Number.NaN;
       };
     };
-    const rows = <T>(count: number, kind: keyof Columns, make: (row: Row) => T): T[] =>
-      Array.from({ length: count }, () => make(row(kind)));
+    const rows: Rows = (count, kind, make) => Array.from({ length: count }, () => make(row(kind)));
     const skip = (count: number, kind: keyof Columns): never[] => {
       at += count * columns[kind].length;
       return [];
@@ -149,8 +191,35 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
       missedPacketEvents,
       senderStates: rows(header("standings"), "standing", senderStateOf),
       missedSenderStates: header("missed_standings"),
+      chart: chartOf(header, rows),
+      signals: rows(header("signals"), "sighting", packetEventOf),
+      dropped: header("dropped"),
+      marked: header("marked"),
     };
   };
+}
+
+function chartOf(header: Row, rows: Rows): ChartPart {
+  const columns = rows(header("columns"), "column", (row) => ({
+    losses: row("losses"),
+    marks: row("marks"),
+    bytes: row("bytes"),
+    queue: bandOf(row),
+  }));
+  const bands = rows(header("bands"), "band", bandOf);
+  const flows = columns.length > 0 ? bands.length / columns.length : 0;
+  return {
+    widthS: header("column_s"),
+    first: header("first_column"),
+    columns: columns.map((column, at) => ({
+      ...column,
+      windows: bands.slice(at * flows, (at + 1) * flows),
+    })),
+  };
+}
+
+function bandOf(row: Row): Band {
+  return { min: row("min"), max: row("max"), mean: row("mean") };
 }
 
 function linkOf(row: Row): LinkFigures {

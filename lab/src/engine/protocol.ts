@@ -85,6 +85,28 @@ export interface Started {
   end_ps: string;
 }
 
+/** Parts of a run that its pictures show. */
+export interface RunView {
+  /** Largest number of packet events between two pictures. */
+  packetEvents: number;
+  /** Number of flows in a picture and in the chart. */
+  flows: number;
+  /** Largest number of columns of the chart. */
+  columns: number;
+}
+
+/** Whether the page can play a scenario, from crates/browser/src/playable.rs. */
+export interface Playable {
+  playable: boolean;
+  memory_bytes: number;
+  most_memory_bytes: number;
+  most_events: number;
+  /** Reason of the refusal, and the key that causes it. */
+  reason: Refusal | null;
+  /** Change with which the page can play the scenario, if a shorter run is enough. */
+  shorten: { key: string; value: string } | null;
+}
+
 /** Message to a worker. Each run has a number, and messages of an older run are ignored. */
 export type WorkerRequest =
   | { kind: "load"; module: WebAssembly.Module }
@@ -93,7 +115,7 @@ export type WorkerRequest =
    * `state_history` and `samples` replay a run.
    */
   | { kind: "ask"; ticket: number; request: object }
-  | { kind: "start"; run: number; text: string; overrides: string[]; packetEvents: number; flows: number }
+  | { kind: "start"; run: number; text: string; overrides: string[]; view: RunView }
   /** Continues the run at `pace` simulated seconds per second; null means as fast as possible. */
   | { kind: "play"; run: number; pace: number | null }
   | { kind: "pause"; run: number }

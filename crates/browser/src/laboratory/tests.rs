@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::*;
 
-const LINK: &str = "[link]\nrate = \"10Mbps\"\nbuffer = \"20p\"\n[[flows]]\ncount = 3\nrtt = \"20ms\"\n\
+pub(super) const LINK: &str = "[link]\nrate = \"10Mbps\"\nbuffer = \"20p\"\n[[flows]]\ncount = 3\nrtt = \"20ms\"\n\
                     [run]\nwarmup = \"1s\"\nmeasure = \"4s\"\nseed = 9\n";
 
-fn asked(laboratory: &mut Laboratory, request: &Value) -> (State, Value) {
+pub(super) fn asked(laboratory: &mut Laboratory, request: &Value) -> (State, Value) {
     let state = laboratory.ask(request.to_string().as_bytes());
     (state, serde_json::from_str(laboratory.answer()).unwrap())
 }
@@ -103,6 +103,9 @@ fn a_picture_says_how_long_it_is() {
             ("flows", FLOW.len()),
             ("sightings", SIGHTING.len()),
             ("standings", STANDING.len()),
+            ("columns", COLUMN.len()),
+            ("bands", BAND.len()),
+            ("signals", SIGHTING.len()),
         ];
         let rows = rows.map(|(name, columns)| column(name) as usize * columns);
         assert_eq!(figures.len(), HEADER.len() + rows.iter().sum::<usize>());

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::PacketEngine;
 
-fn options(scenario: &Scenario) -> RunOptions {
+pub(super) fn options(scenario: &Scenario) -> RunOptions {
     let seed = scenario.run().seed;
     let replication = 0;
     Seed { seed, replication }.into()
@@ -106,7 +106,7 @@ proptest! {
 
 /// Disciplines that decide at arrival, that hold packets, that mark and that drop later; and
 /// classes.
-const QUEUES: [&str; 6] = [
+pub(super) const QUEUES: [&str; 6] = [
     "\"droptail\"",
     "\"red\"",
     "\"codel\"",
@@ -115,7 +115,7 @@ const QUEUES: [&str; 6] = [
     "{ kind = \"dualpi2\" }",
 ];
 
-fn contested(queue: &str) -> Scenario {
+pub(super) fn contested(queue: &str) -> Scenario {
     let text = format!(
         r#"
         link = {{ rate = "10Mbps", buffer = "30p", queue = {queue} }}

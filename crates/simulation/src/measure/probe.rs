@@ -64,17 +64,21 @@ impl Probe {
         }
     }
 
-    /// Keeps one more, or counts it as missed.
-    pub(crate) fn see(&mut self, event: PacketEvent) {
+    /// Whether there is room for one more event; counts it as missed if there is none.
+    #[inline]
+    pub(crate) fn has_room(&mut self) -> bool {
         let Seen {
             packet_events,
             missed,
         } = &mut self.seen;
-        if packet_events.len() < self.most {
-            packet_events.push(event);
-        } else {
-            *missed += 1;
-        }
+        let has_room = packet_events.len() < self.most;
+        *missed += u64::from(!has_room);
+        has_room
+    }
+
+    /// Records an event, for which there is room.
+    pub(crate) fn see(&mut self, event: PacketEvent) {
+        self.seen.packet_events.push(event);
     }
 
     /// The events since the last reading.
@@ -102,7 +106,9 @@ mod tests {
                     let time = Time::from_picos(7);
                     let (kind, group, packet, bytes) = (PacketEventKind::Arrives, 0, 0, 40);
                     let segment = Segment::Data;
-                    probe.see(PacketEvent { time, kind, flow, group, packet, segment, bytes });
+                    if probe.has_room() {
+                        probe.see(PacketEvent { time, kind, flow, group, packet, segment, bytes });
+                    }
                 }
                 let seen = probe.look();
                 let kept: Vec<u32> = seen.packet_events.iter().map(|event| event.flow).collect();

@@ -21,6 +21,7 @@ use crate::link::transmitter::{Transmitter, Usage};
 use crate::measure::congestion_events::CongestionEvents;
 use crate::measure::loss_phases::LossPhases;
 use crate::measure::probe::{PacketEvent, PacketEventKind, Probe};
+use crate::measure::queue_chart::QueueChart;
 use crate::measure::sampler::Sampler;
 use crate::measure::transfers;
 
@@ -38,6 +39,8 @@ pub struct Recorder<'a> {
     record_packets: bool,
     /// Probe of each packet at the target link, if there is one.
     probe: Option<Box<Probe>>,
+    /// Chart of the target link, if there is one.
+    chart: Option<Box<QueueChart>>,
     record_headers: bool,
     /// Transmitter of the target link, if each packet takes a time of its own.
     sender: Option<Transmitter>,
@@ -88,6 +91,7 @@ impl<'a> Recorder<'a> {
             traces: None,
             record_packets: false,
             probe: None,
+            chart: None,
             record_headers: false,
             sender: None,
             waiting: BTreeMap::new(),
@@ -110,7 +114,7 @@ impl<'a> Recorder<'a> {
 
     /// Whether each packet at the target link is to be seen here.
     pub fn records_packets(&self) -> bool {
-        self.record_packets || self.probe.is_some()
+        self.record_packets || self.probe.is_some() || self.chart.is_some()
     }
 
     /// Sets or removes the probe from now on.
@@ -121,6 +125,16 @@ impl<'a> Recorder<'a> {
     /// The probe.
     pub(crate) fn probe(&mut self) -> Option<&mut Probe> {
         self.probe.as_deref_mut()
+    }
+
+    /// Draws a chart of the target link from now on.
+    pub(crate) fn draw(&mut self, chart: QueueChart) {
+        self.chart = Some(Box::new(chart));
+    }
+
+    /// The chart of the target link.
+    pub(crate) fn chart(&mut self) -> Option<&mut QueueChart> {
+        self.chart.as_deref_mut()
     }
 
     /// Whether what headers say is recorded, and acknowledgments that cross no link.
@@ -318,11 +332,45 @@ impl<'a> Recorder<'a> {
         time: Time,
         flows: &Flows<E>,
     ) {
-        let Some(probe) = &mut self.probe else {
-            return;
-        };
+        if let Some(chart) = &mut self.chart {
+            match outcome {
+                PacketOutcome::Waits => chart.arrive(time),
+                PacketOutcome::Departs(_, Mark::Absent) => chart.depart(time, packet.size),
+                PacketOutcome::Departs(_, Mark::Present) | PacketOutcome::Dropped => {
+                    self.record_signal(Observed { packet, outcome }, time, flows);
+                }
+            }
+        }
+        if self.probe.as_deref_mut().is_some_and(Probe::has_room) {
+            let event = self.event(Observed { packet, outcome }, time, flows);
+            if let Some(probe) = &mut self.probe {
+                probe.see(event);
+            }
+        }
+    }
+
+    /// A packet is lost, or leaves with a mark. One that nothing acknowledges has no number of its
+    /// own: its event has that of the last arrival, which the packet may have waited for.
+    #[inline(never)]
+    fn record_signal<E: Ends>(&mut self, observed: Observed, time: Time, flows: &Flows<E>) {
+        let mut event = self.event(observed, time, flows);
+        let seen = Seen::of(&observed.packet, flows);
+        if matches!(seen.connection, FlowId::Unresponsive(_)) {
+            event.packet = 0;
+        }
+        if let Some(chart) = &mut self.chart {
+            chart.signal(event);
+        }
+    }
+
+    fn event<E: Ends>(
+        &self,
+        Observed { packet, outcome }: Observed,
+        time: Time,
+        flows: &Flows<E>,
+    ) -> PacketEvent {
         let seen = Seen::of(&packet, flows);
-        probe.see(PacketEvent {
+        PacketEvent {
             time,
             kind: match outcome {
                 PacketOutcome::Waits => PacketEventKind::Arrives,
@@ -335,7 +383,7 @@ impl<'a> Recorder<'a> {
             packet: seen.number,
             segment: seen.segment,
             bytes: packet.size,
-        });
+        }
     }
 
     /// Whether what happens then is traced.
