@@ -48,7 +48,7 @@ function policySource(text) {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** Scenarios that need no other file, the simplest first. */
+/** Scenarios that need no other file. The page has its first scenario itself. */
 async function scenarios() {
   const folder = join(here, "..", "scenarios");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".toml")).sort();
@@ -57,11 +57,8 @@ async function scenarios() {
     const text = await readFile(join(folder, name), "utf8");
     if (!/\b(file|mahimahi)\s*=/.test(text)) found.push({ name: name.replace(/\.toml$/, ""), text });
   }
-  found.sort((one, other) => Number(other.name === FIRST) - Number(one.name === FIRST));
   return found;
 }
-
-const FIRST = "elastic-access-link";
 
 const css = await build({
   stdin: {

@@ -8,6 +8,7 @@ import type { Change, Controls, GroupControls, Resolved } from "./engine/protoco
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
+import { Readouts } from "./readouts.ts";
 import { RecentSignals } from "./recent_signals.ts";
 
 /** Number of flows whose windows are shown. */
@@ -34,8 +35,14 @@ export interface Report {
   warnings?: string[];
 }
 
-/** Speed of a run: a round trip per second, a multiple of real time, or as fast as possible. */
-export type Pace = { kind: "slow" } | { kind: "times"; factor: number } | { kind: "fast" };
+/** Number of flows in a picture, from which readouts and the colors of the queue are computed. */
+const LOOKED_FLOWS = 64;
+
+/** Speed of a run: round trips per second, a multiple of real time, or as fast as possible. */
+export type Pace =
+  | { kind: "round trips"; perSecond: number }
+  | { kind: "times"; factor: number }
+  | { kind: "fast" };
 
 /** Phase of the run. */
 export type Phase = "none" | "starting" | "playing" | "paused" | "ended" | "refused";
@@ -50,7 +57,7 @@ export class Model {
   refusal: Refusal | null = null;
   description: Description | null = null;
   phase: Phase = "none";
-  pace: Pace = { kind: "slow" };
+  pace: Pace = { kind: "round trips", perSecond: 5 };
   endS = 0;
   picture: Picture | null = null;
   eventsPerSecond = 0;
@@ -60,6 +67,7 @@ export class Model {
   /** History of the previous run. */
   before: History | null = null;
   queue = new PacketQueue();
+  readouts = new Readouts(null, 0);
   /** Packets that were lost or marked last, and the chosen one. */
   signals = new RecentSignals();
   chosen: Signal | null = null;
@@ -183,7 +191,7 @@ export class Model {
   /** Simulated seconds per second at the chosen pace; null means as fast as possible. */
   get speed(): number | null {
     if (this.pace.kind === "fast") return null;
-    return this.pace.kind === "times" ? this.pace.factor : this.roundTripS;
+    return this.pace.kind === "times" ? this.pace.factor : this.pace.perSecond * this.roundTripS;
   }
 
   /** Round-trip time of the scenario in seconds: its bandwidth-delay product divided by its rate. */
@@ -232,13 +240,14 @@ export class Model {
     if (this.history.length > 1) this.before = this.history;
     this.history = new History(3 + SHOWN_FLOWS);
     this.queue = new PacketQueue();
+    this.readouts = new Readouts(this.resolved, this.roundTripS);
     this.signals = new RecentSignals();
     this.chosen = null;
     this.picture = null;
     this.report = null;
     this.refusal = null;
     this.phase = "starting";
-    this.#client.startRun(this.text, [], MAX_PACKET_EVENTS, SHOWN_FLOWS);
+    this.#client.startRun(this.text, [], MAX_PACKET_EVENTS, LOOKED_FLOWS);
     this.#notify();
   }
 
@@ -308,6 +317,7 @@ export class Model {
     const link = picture.links[this.resolved?.target ?? 0];
     this.queue.add(picture.packetEvents, picture.missedPacketEvents);
     this.signals.add(picture);
+    this.readouts.add(picture);
     const windows = Array.from(
       { length: SHOWN_FLOWS },
       (_, at) => picture.flows[at]?.cwndPackets ?? Number.NaN,

@@ -1,10 +1,10 @@
 /** Menu for saving: the scenario, the run as a picture or a table, the trade-off as a picture. */
 
-import { useState } from "preact/hooks";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Samples, SamplesRequest } from "./engine/replay.ts";
+import { Menu } from "./menu.tsx";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { type Caption, chartsSvg } from "./picture.ts";
@@ -31,43 +31,16 @@ const CHOICES = [
   ["tradeoff svg", "trade-off (SVG)"],
 ] as const;
 
-export function SaveMenu({ model, start, module }: Props): preact.JSX.Element {
-  const [status, setStatus] = useState("");
+export function SaveMenu({ say, ...props }: Props & { say: (status: string) => void }): preact.JSX.Element {
   const saveChoice = async (choice: string): Promise<void> => {
-    setStatus("");
     try {
-      setStatus(await saveAs(choice, { model, start, module }));
+      say(await saveAs(choice, props));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      setStatus(error instanceof RefusedError ? error.refusal.message : error.message);
+      say(error instanceof RefusedError ? error.refusal.message : error.message);
     }
-    setTimeout(() => setStatus(""), 6000);
   };
-  return (
-    <>
-      <label>
-        <span class="hidden">Save</span>
-        <select
-          value=""
-          onChange={(event) => {
-            const choice = event.currentTarget.value;
-            event.currentTarget.value = "";
-            if (choice) void saveChoice(choice);
-          }}
-        >
-          <option value="">Save…</option>
-          {CHOICES.map(([value, title]) => (
-            <option value={value} key={value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <span role="status" class="status saved">
-        {status}
-      </span>
-    </>
-  );
+  return <Menu label="Save" entries={CHOICES} onChoose={(choice) => void saveChoice(choice)} />;
 }
 
 /** Saves a file and returns a confirmation. */
