@@ -64,6 +64,10 @@ export function App(props: Props): preact.JSX.Element {
   useEffect(() => shortcuts(model, toggleHall), [model]);
   useEffect(() => onEscape(isHall, () => setHall(false)), [isHall]);
   const buffer = useBuffer(model);
+  // The trade-off is rendered less often than this component, and needs the latest setter.
+  const latest = useRef(buffer.setPackets);
+  latest.current = buffer.setPackets;
+  const setPackets = useRef((packets: number): void => latest.current(packets));
   const { text, description, refusal, resolved } = model;
   const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
@@ -129,7 +133,7 @@ export function App(props: Props): preact.JSX.Element {
           <Outcome model={model} />
           <LossView model={model} start={start} module={module} isDark={isDark} />
           <Memo inputs={[model, resolved, start, module, isDark]}>
-            <TradeoffView model={model} start={start} module={module} />
+            <TradeoffView model={model} start={start} module={module} onPackets={setPackets.current} />
           </Memo>
         </main>
         <Side tab={tab} onTab={setTab} isOpen={isSheetOpen} onOpen={setSheetOpen}>
