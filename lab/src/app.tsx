@@ -7,13 +7,13 @@ import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
 import { experimentOf } from "./experiments/index.ts";
 import { Experiments } from "./experiments_view.tsx";
-import { plain, shownName } from "./flow_names.ts";
+import { plain, shownFlows, shownName } from "./flow_names.ts";
 import { Header, type ScenarioEntry, type Theme } from "./header.tsx";
 import { useMedia, useModel } from "./hooks.ts";
 import { Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
-import type { Model } from "./model.ts";
+import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { ReadoutsView } from "./readouts_view.tsx";
 import { Side, type Tab } from "./side.tsx";
 import { Explanation, Term } from "./terms.tsx";
@@ -60,6 +60,7 @@ export function App(props: Props): preact.JSX.Element {
   // component.
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   document.documentElement.classList.toggle("hall", isHall);
+  document.documentElement.classList.toggle("hosted", isHosted);
   const toggleHall = (): void => setHall((before) => !before);
   useEffect(() => shortcuts(model, toggleHall), [model]);
   useEffect(() => onEscape(isHall, () => setHall(false)), [isHall]);
@@ -89,52 +90,56 @@ export function App(props: Props): preact.JSX.Element {
       )}
       <div class="columns">
         <main class="played">
-          <Opening model={model} isStill={isStill} />
-          <p class="title">{plain(model.resolved?.title || "An untitled link")}</p>
-          <section class="link" aria-label="The link">
-            <LinkView
-              {...{ model, isDark, isStill }}
-              packets={buffer.packets}
-              onPackets={buffer.setPackets}
-            />
-            <BufferRow
-              model={model}
-              packets={buffer.packets}
-              unit={buffer.unit}
-              onUnit={buffer.setUnit}
-              onPackets={buffer.setPackets}
-            />
-            <Legend model={model} isDark={isDark} />
-            <Transport model={model} />
-            <ReadoutsView model={model} />
-          </section>
-          <div class="charts" key={`${isHall}`}>
-            <RunningChart
-              title="Queue"
-              unit="packets"
-              columns={[{ at: QUEUE_COLUMN, name: "queue", flow: null }]}
-              history={model.history}
-              before={model.before}
-              isDark={isDark}
-              least={(model.resolved?.buffer.packets ?? 1) * 1.05}
-              level={model.resolved?.buffer.packets ?? null}
-            />
-            <RunningChart
-              title="Congestion windows"
-              unit="packets"
-              columns={windowColumns(flowNames(model))}
-              history={model.history}
-              before={model.before}
-              isDark={isDark}
-              least={4}
-              level={null}
-            />
+          <div class="run">
+            <Opening model={model} isStill={isStill} />
+            <p class="title">{plain(model.resolved?.title || "An untitled link")}</p>
+            <section class="link" aria-label="The link">
+              <LinkView
+                {...{ model, isDark, isStill }}
+                packets={buffer.packets}
+                onPackets={buffer.setPackets}
+              />
+              <BufferRow
+                model={model}
+                packets={buffer.packets}
+                unit={buffer.unit}
+                onUnit={buffer.setUnit}
+                onPackets={buffer.setPackets}
+              />
+              <Legend model={model} isDark={isDark} />
+              <Transport model={model} />
+              <ReadoutsView model={model} />
+            </section>
           </div>
-          <Outcome model={model} />
-          <LossView model={model} start={start} module={module} isDark={isDark} />
-          <Memo inputs={[model, resolved, start, module, isDark]}>
-            <TradeoffView model={model} start={start} module={module} onPackets={setPackets.current} />
-          </Memo>
+          <div class="results">
+            <div class="charts" key={`${isHall}`}>
+              <RunningChart
+                title="Queue"
+                unit="packets"
+                columns={[{ at: QUEUE_COLUMN, name: "queue", flow: null }]}
+                history={model.history}
+                before={model.before}
+                isDark={isDark}
+                least={(model.resolved?.buffer.packets ?? 1) * 1.05}
+                level={model.resolved?.buffer.packets ?? null}
+              />
+              <RunningChart
+                title="Congestion windows"
+                unit="packets"
+                columns={windowColumns(namedFlows(model))}
+                history={model.history}
+                before={model.before}
+                isDark={isDark}
+                least={4}
+                level={null}
+              />
+            </div>
+            <Outcome model={model} />
+            <LossView model={model} start={start} module={module} isDark={isDark} />
+            <Memo inputs={[model, resolved, start, module, isDark]}>
+              <TradeoffView model={model} start={start} module={module} onPackets={setPackets.current} />
+            </Memo>
+          </div>
         </main>
         <Side tab={tab} onTab={setTab} isOpen={isSheetOpen} onOpen={setSheetOpen}>
           {{
@@ -209,7 +214,10 @@ async function playRun(model: Model, scenario: string, overrides: readonly strin
   model.play();
 }
 
-/** Names of the displayed flows: the name of the group, with a number if the group has several flows. */
-function flowNames(model: Model): string[] {
-  return (model.picture?.flows ?? []).map((flow) => shownName(model.resolved, flow));
+/** Flows whose windows are displayed, with their names. */
+function namedFlows(model: Model): { name: string; flow: number }[] {
+  return shownFlows(model.resolved, SHOWN_FLOWS).map((it) => ({
+    name: shownName(model.resolved, it),
+    flow: it.flow,
+  }));
 }

@@ -96,11 +96,13 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
   const style = getComputedStyle(parent);
   const ink = style.getPropertyValue("--ink").trim();
   const faint = style.getPropertyValue("--line").trim();
+  // A presentation has larger letters.
+  const letters = Number.parseFloat(style.getPropertyValue("--chart-letters")) || 12;
   const axis: uPlot.Axis = {
     stroke: ink,
     grid: { stroke: faint, width: 1 },
     ticks: { stroke: faint },
-    font: "12px system-ui",
+    font: `${letters}px system-ui`,
   };
   const line = (flow: number | null): string => (flow === null ? ink : colorOf(flow, chart.isDark));
   return {
@@ -112,8 +114,13 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
       y: { range: (_plot, _low, high) => [0, Math.max(chart.least, (high ?? 0) * 1.05)] },
     },
     axes: [
-      { ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick}${"\u202f"}s`) },
-      { ...axis, size: 52 },
+      {
+        ...axis,
+        size: 26 + 2 * letters,
+        space: 4 * letters,
+        values: (_plot, ticks) => ticks.map((tick) => `${tick}${"\u202f"}s`),
+      },
+      { ...axis, size: 16 + 3 * letters, space: 2 * letters },
     ],
     series: [
       {},
@@ -143,6 +150,6 @@ function toHex(color: string): string {
 }
 
 /** Columns of the displayed windows. */
-export function windowColumns(names: readonly string[]): Chart["columns"] {
-  return names.slice(0, SHOWN_FLOWS).map((name, flow) => ({ at: FIRST_WINDOW + flow, name, flow }));
+export function windowColumns(flows: readonly { name: string; flow: number }[]): Chart["columns"] {
+  return flows.slice(0, SHOWN_FLOWS).map(({ name, flow }, at) => ({ at: FIRST_WINDOW + at, name, flow }));
 }

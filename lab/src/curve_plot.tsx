@@ -3,7 +3,7 @@
 import type { Run } from "./experiments/types.ts";
 
 const [WIDTH, HEIGHT] = [360, 210];
-const [LEFT, RIGHT, TOP, BOTTOM] = [46, 350, 12, 160];
+const [LEFT, RIGHT, TOP, BOTTOM] = [58, 350, 12, 160];
 
 interface Props {
   runs: readonly Run[];
@@ -53,7 +53,7 @@ export function CurvePlot({ runs, axis, guess, result, others = [], onDraw }: Pr
           </text>
         </g>
       ))}
-      <text class="axis" transform={`translate(11 ${(TOP + BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">
+      <text class="axis" transform={`translate(10 ${(TOP + BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">
         {axis}
       </text>
       {runs.map(({ name }, at) => (

@@ -65,7 +65,7 @@ export function DelayPanel({ found, own, looked, goals, onLook, onPackets }: Pro
   return (
     <figure>
       <figcaption>
-        Utilization <span class="unit">against the delay (99th percentile)</span>
+        Utilization <span class="unit">against delay (p99)</span>
       </figcaption>
       <Frame
         name="delay"

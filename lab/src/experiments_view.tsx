@@ -128,7 +128,11 @@ function Steps(props: StepsProps): preact.JSX.Element {
   }, [isPending, attempt, start, module, experiment]);
   useEffect(() => {
     if (outcome?.kind !== "done") return;
-    answer.current?.focus();
+    const [heading, panel] = [answer.current, answer.current?.closest(".tab-panels")];
+    heading?.focus({ preventScroll: true });
+    // Only the panel scrolls, so that the picture stays in view.
+    if (heading && panel)
+      panel.scrollTop += heading.getBoundingClientRect().top - panel.getBoundingClientRect().top - 12;
     onFinish();
   }, [outcome]);
   const { runs } = experiment;
@@ -160,7 +164,7 @@ function Steps(props: StepsProps): preact.JSX.Element {
       {isPending && (
         <div class="watch">
           <p>
-            <b>Watch this:</b> {experiment.watch}
+            <b>While it runs:</b> {experiment.watch}
           </p>
           <fieldset class="which">
             <legend>The run that plays in the picture</legend>
@@ -216,7 +220,7 @@ function Answer(props: {
         {links.map(({ title, url }) => (
           <li key={url}>
             <a href={url} target="_blank" rel="noreferrer">
-              {title}
+              Open the paper: {title}
             </a>
           </li>
         ))}

@@ -26,15 +26,25 @@ export function shownName(resolved: Resolved | null, flow: { flow: number; group
 /** Legend of the flows: one entry each for the first flows, and one for the others. */
 export function legendOf(resolved: Resolved | null, isDark: boolean): LegendEntry[] {
   const entries: LegendEntry[] = [];
-  let count = 0;
   for (const [group, { count: flows, first_flow }] of (resolved?.groups ?? []).entries())
     for (let at = 0; at < flows; at += 1) {
-      count += 1;
       const flow = first_flow + at;
       if (flow >= COLORS) break;
       entries.push({ name: shownName(resolved, { flow, group }), color: colorOf(flow, isDark) });
     }
   const all = (resolved?.groups ?? []).reduce((sum, { count }) => sum + count, 0);
   if (all > entries.length) entries.push({ name: `${OTHERS} (${all - entries.length})`, color: NEUTRAL });
-  return count > 0 ? entries : [];
+  return entries;
+}
+
+/** Flows whose windows are shown: the first ones with congestion control, by their numbers. */
+export function shownFlows(resolved: Resolved | null, most: number): { flow: number; group: number }[] {
+  return (resolved?.groups ?? [])
+    .flatMap(({ responsive, count, first_flow }, group) =>
+      Array.from({ length: responsive ? Math.min(count, most) : 0 }, (_, at) => ({
+        flow: first_flow + at,
+        group,
+      })),
+    )
+    .slice(0, most);
 }

@@ -6,6 +6,7 @@ import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
 import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
+import { shownFlows } from "./flow_names.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
 import { Readouts } from "./readouts.ts";
@@ -81,6 +82,8 @@ export class Model {
   #isChanging = false;
   /** Number of times that another text replaced the scenario. */
   #epoch = 0;
+  /** Title of the scenario of the run. */
+  #playedTitle = "";
   #intent: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
@@ -237,7 +240,10 @@ export class Model {
   /** Restarts the run with the same random numbers. The previous run remains as pale lines. */
   restart(): void {
     if (!this.resolved || this.refusal?.kind === "scenario") return;
-    if (this.history.length > 1) this.before = this.history;
+    // The run of another scenario is no comparison.
+    const { title } = this.resolved;
+    if (this.history.length > 1) this.before = title === this.#playedTitle ? this.history : null;
+    this.#playedTitle = title;
     this.history = new History(3 + SHOWN_FLOWS);
     this.queue = new PacketQueue();
     this.readouts = new Readouts(this.resolved, this.roundTripS);
@@ -318,9 +324,9 @@ export class Model {
     this.queue.add(picture.packetEvents, picture.missedPacketEvents);
     this.signals.add(picture);
     this.readouts.add(picture);
-    const windows = Array.from(
-      { length: SHOWN_FLOWS },
-      (_, at) => picture.flows[at]?.cwndPackets ?? Number.NaN,
+    // Transfers of one source share its number.
+    const windows = shownFlows(this.resolved, SHOWN_FLOWS).map(
+      ({ flow }) => picture.flows.find((it) => it.flow === flow && it.isActive)?.cwndPackets ?? Number.NaN,
     );
     this.history.add([picture.timeS, link?.waitingPackets ?? 0, link?.drops ?? 0, ...windows]);
   }

@@ -12,7 +12,7 @@ interface Sums {
   busyS: number;
   arrivals: number;
   drops: number;
-  /** Payload that flows with congestion control have delivered, in bits. */
+  /** Payload that flows with congestion control have delivered, in bits; NaN if not all flows are known. */
   payloadBits: number;
   /** Arrivals at the link of each flow, by its number. */
   arrived: Map<number, number>;
@@ -34,11 +34,16 @@ export class Readouts {
   readonly #spanS: number;
   readonly #payloads: readonly number[];
   readonly #target: number;
+  readonly #flowCount: number;
 
   constructor(resolved: Resolved | null, roundTripS: number) {
     this.#spanS = SPAN_ROUND_TRIPS * (roundTripS + (resolved?.buffer.seconds ?? 0));
     this.#payloads = resolved ? payloadsOf(resolved.canonical) : [];
     this.#target = resolved?.target ?? 0;
+    this.#flowCount = (resolved?.groups ?? []).reduce(
+      (sum, { responsive, count }) => sum + (responsive ? count : 0),
+      0,
+    );
   }
 
   add({ timeS, links, flows }: Picture): void {
@@ -48,11 +53,13 @@ export class Readouts {
     // Counting restarts when the warm-up ends.
     if (last && link.arrivals < last.arrivals) this.#sums = [];
     const busyS = (last?.busyS ?? 0) + link.utilization * (timeS - (last?.timeS ?? 0));
-    const payloadBits = flows.reduce(
-      (sum, { group, delivered }) => sum + delivered * (this.#payloads[group] ?? 0),
-      0,
-    );
-    const arrived = new Map(flows.map(({ flow, arrived }) => [flow, arrived]));
+    const arrived = new Map<number, number>();
+    for (const it of flows) arrived.set(it.flow, (arrived.get(it.flow) ?? 0) + it.arrived);
+    // Transfers that share a number come and go, and a picture has the first flows only.
+    const isWhole = arrived.size === flows.length && flows.length === this.#flowCount;
+    const payloadBits = isWhole
+      ? flows.reduce((sum, { group, delivered }) => sum + delivered * (this.#payloads[group] ?? 0), 0)
+      : Number.NaN;
     this.#sums.push({ timeS, busyS, arrivals: link.arrivals, drops: link.drops, payloadBits, arrived });
     const second = (): number => this.#sums[1]?.timeS ?? timeS;
     while (this.#sums.length > 2 && timeS - second() >= this.#spanS) this.#sums.shift();
@@ -67,7 +74,7 @@ export class Readouts {
       spanS,
       utilization: Math.min(1, (last.busyS - first.busyS) / spanS),
       lossRate: arrivals > 0 ? (last.drops - first.drops) / arrivals : Number.NaN,
-      goodputBps: Math.max(0, last.payloadBits - first.payloadBits) / spanS,
+      goodputBps: (last.payloadBits - first.payloadBits) / spanS,
     };
   }
 

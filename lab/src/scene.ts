@@ -154,11 +154,14 @@ export class Scene {
       this.#shares(context, box, inner * Math.min(1, view.waiting / places), view);
       return;
     }
+    // The first packet is in transmission if there is one more than those that wait. It lies on the link.
+    const sent = queue.packets.length > view.waiting ? 1 : 0;
     queue.packets.forEach(({ flow }, at) => {
-      const left = box.right - 2 - (at + 1) * each;
+      const left = box.right - 2 - (at + 1 - sent) * each;
       if (left < box.left - 1) return;
       context.fillStyle = colorOf(flow, view.isDark);
-      context.fillRect(left, box.top + 3, Math.max(each - gap, 0.75), high);
+      if (at < sent) context.fillRect(box.right + 4, box.top + high / 4, Math.min(each, 12), high / 2);
+      else context.fillRect(left, box.top + 3, Math.max(each - gap, 0.75), high);
     });
   }
 
