@@ -44,21 +44,23 @@ export function Side({ tab, onTab, isOpen, onOpen, children }: Props): preact.JS
   };
   return (
     <aside class={isOpen ? "side open" : "side"} aria-label="Experiments and scenario">
-      <div class="tabs" role="tablist" aria-label="Side" ref={tabs} onKeyDown={onKey}>
-        {TABS.map(([name, title]) => (
-          <button
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-controls={`panel-${name}`}
-            aria-selected={name === tab}
-            tabIndex={name === tab ? 0 : -1}
-            onClick={() => choose(name)}
-            key={name}
-          >
-            {title}
-          </button>
-        ))}
+      <div class="tabs">
+        <div role="tablist" aria-label="Side" ref={tabs} onKeyDown={onKey}>
+          {TABS.map(([name, title]) => (
+            <button
+              type="button"
+              role="tab"
+              id={`tab-${name}`}
+              aria-controls={`panel-${name}`}
+              aria-selected={name === tab}
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => choose(name)}
+              key={name}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
         <button
           type="button"
           class="sheet-toggle"
