@@ -1,7 +1,9 @@
 /** Header of the page. Nothing in it changes its size, so it never moves. */
 
+import { useRef, useState } from "preact/hooks";
 import { commandOf, copyLink, copyText, type Say } from "./copying.ts";
 import type { Model } from "./model.ts";
+import { refusalOf } from "./playable.ts";
 import { SaveMenu } from "./save_view.tsx";
 
 export type Theme = "auto" | "light" | "dark";
@@ -27,9 +29,29 @@ interface Props {
   say: Say;
 }
 
+/** Reasons why scenarios cannot be played, by name. They are asked for once, when the list gets the focus. */
+function useRefusals(
+  model: Model,
+  scenarios: readonly ScenarioEntry[],
+): [ReadonlyMap<string, string>, () => void] {
+  const [refusals, setRefusals] = useState<ReadonlyMap<string, string>>(new Map());
+  const isAsked = useRef(false);
+  const ask = async (): Promise<void> => {
+    if (isAsked.current) return;
+    isAsked.current = true;
+    const found = new Map<string, string>();
+    for (const { name, text } of scenarios) {
+      const refusal = await refusalOf((request) => model.ask(request), text);
+      if (refusal !== null) setRefusals(new Map(found.set(name, refusal)));
+    }
+  };
+  return [refusals, () => void ask()];
+}
+
 export function Header(props: Props): preact.JSX.Element {
   const { model, start, module, scenarios, experiment, isHosted, theme, onTheme, isHall, onHall, say } =
     props;
+  const [refusals, askForRefusals] = useRefusals(model, scenarios);
   const shared = (): { text: string; experiment?: string } =>
     experiment ? { text: model.text, experiment } : { text: model.text };
   return (
@@ -41,6 +63,8 @@ export function Header(props: Props): preact.JSX.Element {
         <span class="hidden">Scenario</span>
         <select
           value=""
+          onFocus={askForRefusals}
+          onPointerEnter={askForRefusals}
           onChange={(event) => {
             const chosen = scenarios.find(({ name }) => name === event.currentTarget.value);
             if (chosen) void model.load(chosen.text);
@@ -49,8 +73,9 @@ export function Header(props: Props): preact.JSX.Element {
         >
           <option value="">Open a scenario…</option>
           {scenarios.map(({ name }) => (
-            <option value={name} key={name}>
+            <option value={name} disabled={refusals.has(name)} title={refusals.get(name)} key={name}>
               {name}
+              {refusals.has(name) && ` (too large: ${refusals.get(name)})`}
             </option>
           ))}
         </select>
