@@ -74,12 +74,14 @@ export function App(props: Props): preact.JSX.Element {
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
   return (
     <>
-      <Header
-        {...{ model, start, module, scenarios, isHosted, theme, isHall, say }}
-        experiment={shownExperiment}
-        onTheme={setTheme}
-        onHall={toggleHall}
-      />
+      <Memo inputs={[model, scenarios, isHosted, theme, isHall, shownExperiment]}>
+        <Header
+          {...{ model, start, module, scenarios, isHosted, theme, isHall, say }}
+          experiment={shownExperiment}
+          onTheme={setTheme}
+          onHall={toggleHall}
+        />
+      </Memo>
       <p role="status" class="toast saved" data-shown={status !== ""}>
         {status}
       </p>
@@ -144,14 +146,16 @@ export function App(props: Props): preact.JSX.Element {
         <Side tab={tab} onTab={setTab} isOpen={isSheetOpen} onOpen={setSheetOpen}>
           {{
             experiments: (
-              <Experiments
-                {...{ start, module, open, isClass, isHosted, isDark, say }}
-                onOpen={(id) => {
-                  setOpen(id);
-                  setSheetOpen(true);
-                }}
-                play={({ scenario }, { overrides }) => void playRun(model, scenario, overrides)}
-              />
+              <Memo inputs={[start, module, open, isClass, isHosted, isDark]}>
+                <Experiments
+                  {...{ start, module, open, isClass, isHosted, isDark, say }}
+                  onOpen={(id) => {
+                    setOpen(id);
+                    setSheetOpen(true);
+                  }}
+                  play={({ scenario }, { overrides }) => void playRun(model, scenario, overrides)}
+                />
+              </Memo>
             ),
             // A running simulation changes the model in each frame, but these parts depend on the scenario only.
             controls: (

@@ -1,13 +1,31 @@
 /** The four readouts of a run, each with its time span, and the counters of the run. */
 
+import { useRef } from "preact/hooks";
 import type { Model } from "./model.ts";
 import { amount, rate, share, short, time } from "./numbers.ts";
+import type { Readout as Recent } from "./readouts.ts";
 import { Term, type TermName } from "./terms.tsx";
+
+/** Time for which a number stays, so that it can be read, in milliseconds. */
+const HOLD_MS = 200;
+
+/** Readouts that change a few times per second while a run plays. */
+function useHeld(model: Model): { now: Recent | null; delayS: number } {
+  const held = useRef<{ sinceMs: number; of: unknown; now: Recent | null; delayS: number } | null>(null);
+  const { readouts, picture, resolved } = model;
+  const ms = performance.now();
+  const isFresh = held.current?.of === readouts && ms - held.current.sinceMs < HOLD_MS;
+  if (!isFresh || model.phase !== "playing" || !held.current?.now) {
+    const delayS = picture?.links[resolved?.target ?? 0]?.backlogS ?? 0;
+    held.current = { sinceMs: ms, of: readouts, now: readouts.now, delayS };
+  }
+  return held.current as { now: Recent | null; delayS: number };
+}
 
 export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
   const { picture, resolved, report } = model;
   const link = picture?.links[resolved?.target ?? 0];
-  const now = model.readouts.now;
+  const { now, delayS } = useHeld(model);
   const span = now ? `last ${time(now.spanS)}` : "no span yet";
   const whole = `${time(resolved?.warmup_s ?? 0)} to ${time((resolved?.warmup_s ?? 0) + (resolved?.measure_s ?? 0))}`;
   const mean = (name: string): number => report?.metrics[name]?.mean ?? Number.NaN;
@@ -29,7 +47,7 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
         <Readout
           term={report ? "p99" : "delay"}
           name={report ? "Queueing delay, p99" : "Queueing delay"}
-          value={time(report ? mean("queue_delay_p99_s") : (link?.backlogS ?? 0))}
+          value={time(report ? mean("queue_delay_p99_s") : delayS)}
           span={report ? whole : "now"}
         />
         <Readout

@@ -34,10 +34,10 @@ export const TERMS = {
 
 export type TermName = keyof typeof TERMS;
 
-/** Open explanation, with the box of its term in the window. */
+/** Open explanation, with its term in the page. */
 interface Tip {
   name: TermName;
-  box: DOMRect;
+  element: Element;
 }
 
 let show: (tip: Tip | null) => void = () => {};
@@ -48,7 +48,7 @@ let closing: ReturnType<typeof setTimeout> | undefined;
 
 function open(name: TermName, element: Element): void {
   clearTimeout(closing);
-  show({ name, box: element.getBoundingClientRect() });
+  show({ name, element });
 }
 
 function close(delayMs = 0): void {
@@ -100,7 +100,8 @@ export function Explanation(): preact.JSX.Element {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === "Escape") setTip(null);
     };
-    const onScroll = (): void => setTip(null);
+    // The explanation stays at its term.
+    const onScroll = (): void => setTip((before) => before && { ...before });
     document.addEventListener("keydown", onKey);
     document.addEventListener("scroll", onScroll, { capture: true, passive: true });
     return () => {
@@ -108,13 +109,12 @@ export function Explanation(): preact.JSX.Element {
       document.removeEventListener("scroll", onScroll, { capture: true });
     };
   }, []);
-  const isLow = tip !== null && tip.box.bottom > innerHeight - 120;
-  const style = tip
+  const box = tip?.element.getBoundingClientRect();
+  const isLow = box !== undefined && box.bottom > innerHeight - 120;
+  const style = box
     ? {
-        left: `${Math.max(GAP, Math.min(tip.box.left, document.documentElement.clientWidth - WIDTH - GAP))}px`,
-        ...(isLow
-          ? { bottom: `${innerHeight - tip.box.top + GAP}px` }
-          : { top: `${tip.box.bottom + GAP}px` }),
+        left: `${Math.max(GAP, Math.min(box.left, document.documentElement.clientWidth - WIDTH - GAP))}px`,
+        ...(isLow ? { bottom: `${innerHeight - box.top + GAP}px` } : { top: `${box.bottom + GAP}px` }),
       }
     : {};
   return (

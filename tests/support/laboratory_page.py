@@ -137,12 +137,11 @@ def fragment(text: str) -> str:
 
 
 def button(browser: Any, text: str) -> Any:
-    from selenium.webdriver.common.by import By
-
-    def found() -> Any:
-        return next((it for it in browser.find_elements(By.TAG_NAME, "button") if it.text.startswith(text)), None)
-
-    return until(found)
+    """The first button in view whose text begins with this one, as soon as it is there."""
+    # In one step, because a running page replaces buttons between two.
+    script = """return [...document.querySelectorAll('button')]
+        .find((it) => it.checkVisibility() && it.innerText.trim().startsWith(arguments[0]))"""
+    return until(lambda: browser.execute_script(script, text))
 
 
 def rows(browser: Any) -> list[list[str]]:
