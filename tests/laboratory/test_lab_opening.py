@@ -121,6 +121,8 @@ def test_each_readout_has_its_span_and_no_utilization_stands_without(browser: An
 
 def test_terms_are_explained_on_focus_hover_and_tap(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
+    # A tab without a window has no focus otherwise.
+    browser.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
     [term] = [each for each in lab.all(".readouts .term") if each.text == "Goodput"]
     browser.execute_script("arguments[0].focus()", term)
     until(lambda: "payload" in lab.text("#tip"))
