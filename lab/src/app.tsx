@@ -10,7 +10,7 @@ import { Experiments } from "./experiments_view.tsx";
 import { plain, shownFlows, shownName } from "./flow_names.ts";
 import { Header, type ScenarioEntry, type Theme } from "./header.tsx";
 import { useMedia, useModel } from "./hooks.ts";
-import { Legend, LinkView } from "./link_view.tsx";
+import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
@@ -109,6 +109,7 @@ export function App(props: Props): preact.JSX.Element {
                 onPackets={buffer.setPackets}
               />
               <Legend model={model} isDark={isDark} />
+              <Facts model={model} />
               <Transport model={model} />
               <ReadoutsView model={model} />
             </section>
@@ -117,6 +118,7 @@ export function App(props: Props): preact.JSX.Element {
             <div class="charts" key={`${isHall}`}>
               <RunningChart
                 title="Queue"
+                term="queue"
                 unit="packets"
                 columns={[{ at: QUEUE_COLUMN, name: "queue", flow: null }]}
                 history={model.history}
@@ -127,6 +129,7 @@ export function App(props: Props): preact.JSX.Element {
               />
               <RunningChart
                 title="Congestion windows"
+                term="cwnd"
                 unit="packets"
                 columns={windowColumns(namedFlows(model))}
                 history={model.history}

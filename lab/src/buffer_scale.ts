@@ -17,12 +17,16 @@ const MAX_BDPS = 5;
 /** Smallest upper end of the scale, in packets. */
 const LEAST_END = 100;
 
-/** Largest buffer of the scale in packets: a round number. It does not change while the end is dragged. */
+/**
+ * Largest buffer of the scale in packets: a round number that does not change while the end is dragged. A
+ * buffer at this end or beyond it has a scale with room for twice as much.
+ */
 export function scaleEnd(resolved: Pick<Resolved, "bdp_packets" | "buffer"> | null): number {
   const wanted = Math.max(MAX_BDPS * (resolved?.bdp_packets ?? 0), LEAST_END);
   const scale = 10 ** Math.floor(Math.log10(wanted));
   const end = scale * ([1, 2, 5, 10].find((step) => step * scale >= wanted) ?? 10);
-  return Math.max(end, Math.ceil(resolved?.buffer.packets ?? 1));
+  const own = Math.ceil(resolved?.buffer.packets ?? 1);
+  return own < end ? end : 2 * own;
 }
 
 /** Place of a buffer on the scale, from 0 for one packet to 1. */

@@ -6,12 +6,15 @@ import { alignSeries } from "./align_series.ts";
 import type { History } from "./history.ts";
 import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
+import { Term, type TermName } from "./terms.tsx";
 
 /** Interval between two updates of a chart, in milliseconds. */
 const EVERY_MS = 80;
 
 interface Chart {
   title: string;
+  /** Term that explains the title. */
+  term: TermName;
   /** Displayed columns of the history, with their names. */
   columns: readonly { at: number; name: string; flow: number | null }[];
   unit: string;
@@ -54,7 +57,7 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
   return (
     <figure class="chart">
       <figcaption>
-        {chart.title} <span class="unit">{chart.unit}</span>
+        <Term name={chart.term}>{chart.title}</Term> <span class="unit">{chart.unit}</span>
       </figcaption>
       <div class="plot" ref={container} role="img" aria-label={chartLabel(chart)} />
     </figure>

@@ -9,6 +9,7 @@ import { type Outcome, runStudy } from "./experiments/study.ts";
 import type { GuidedExperiment, Run } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
 import { Sketch } from "./sketch_view.tsx";
+import { Explained } from "./terms.tsx";
 
 interface Props {
   start: () => Worker;
@@ -151,7 +152,9 @@ function Steps(props: StepsProps): preact.JSX.Element {
   return (
     <>
       <Sketch rows={experiment.rows} isDark={isDark} />
-      <p class="question">{experiment.question}</p>
+      <p class="question">
+        <Explained text={experiment.question} />
+      </p>
       {isClass && !isPending && (
         <p class="note">Your class collects guesses: make yours, copy its code, and send the code.</p>
       )}
@@ -164,7 +167,7 @@ function Steps(props: StepsProps): preact.JSX.Element {
       {isPending && (
         <div class="watch">
           <p>
-            <b>While it runs:</b> {experiment.watch}
+            <b>While it runs:</b> <Explained text={experiment.watch} />
           </p>
           <fieldset class="which">
             <legend>The run that plays in the picture</legend>

@@ -3,12 +3,13 @@
 import { useEffect, useRef } from "preact/hooks";
 import { packetsAt, placeOf, scaleEnd, stepped } from "./buffer_scale.ts";
 import type { Signal } from "./engine/replay.ts";
-import { legendOf } from "./flow_names.ts";
+import { legendOf, plain } from "./flow_names.ts";
 import type { Model } from "./model.ts";
 import { amount, rate, time } from "./numbers.ts";
 import type { Flash } from "./packet_queue.ts";
 import { colorOf, NEUTRAL } from "./palette.ts";
 import { boxOf, placeAt, Scene } from "./scene.ts";
+import { Term } from "./terms.tsx";
 
 interface Props {
   model: Model;
@@ -165,6 +166,25 @@ export function Legend({ model, isDark }: { model: Model; isDark: boolean }): pr
         </li>
       ))}
     </ul>
+  );
+}
+
+/** Facts of the link that a buffer is compared with. */
+export function Facts({ model }: { model: Model }): preact.JSX.Element | null {
+  const { resolved } = model;
+  const link = resolved?.links[resolved.target];
+  if (!resolved || !link) return null;
+  const isDroptail = link.queue === "droptail";
+  return (
+    <p class="facts">
+      {resolved.bdp_packets !== null && (
+        <>
+          <Term name="bdp">BDP</Term> {amount(resolved.bdp_packets)} packets,{" "}
+          <Term name="rtt">round trip</Term> {time(model.roundTripS)},{" "}
+        </>
+      )}
+      <Term name={isDroptail ? "droptail" : "queue"}>{plain(link.queue)}</Term> queue
+    </p>
   );
 }
 

@@ -7,6 +7,7 @@ import { Frame, Hatch, type Metric, Reading, type Value, valuesOf, xOf, yOf } fr
 import type { ShownGoal } from "./goals.ts";
 import { digits } from "./numbers.ts";
 import { applies, type Rule } from "./rules.ts";
+import { Term } from "./terms.tsx";
 import type { Tradeoff } from "./tradeoff.ts";
 
 interface Props {
@@ -21,6 +22,8 @@ interface Props {
   /** Sets the buffer. */
   onPackets: (packets: number) => void;
 }
+
+const TERM_OF = { utilization: "utilization", loss_rate: "loss", queue_delay_p99_s: "p99" } as const;
 
 /** Distance from a tested buffer within which a click means that buffer, as a share of the axis. */
 const SNAP = 0.03;
@@ -43,7 +46,7 @@ export function Panel(props: Props): preact.JSX.Element {
   return (
     <figure>
       <figcaption>
-        {metric.title} <span class="unit">{metric.unit}</span>
+        <Term name={TERM_OF[metric.name]}>{metric.title}</Term> <span class="unit">{metric.unit}</span>
       </figcaption>
       <Frame
         name={metric.name}

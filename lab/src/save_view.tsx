@@ -4,12 +4,13 @@ import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Samples, SamplesRequest } from "./engine/replay.ts";
+import { plain, shownName } from "./flow_names.ts";
 import { Menu } from "./menu.tsx";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { type Caption, chartsSvg } from "./picture.ts";
 import { pngOf, save, saveText, tradeoffSvg } from "./saving.ts";
-import { COLUMNS, csvOf, flowName, samplesRequest } from "./trace_csv.ts";
+import { COLUMNS, csvOf, samplesRequest } from "./trace_csv.ts";
 
 interface Props {
   model: Model;
@@ -103,7 +104,7 @@ async function runSvg(props: Props): Promise<string> {
   const column = (at: number): number[] => rows.map((row) => row[at] ?? Number.NaN);
   const packets = resolved?.buffer.packets ?? 0;
   const windows = flows.map((flow, at) => ({
-    name: flowName(resolved, flow),
+    name: shownName(resolved, flow),
     color: colorOf(flow.flow, false),
     dash: dashOf(flow.flow),
     values: column(COLUMNS.length + at),
@@ -119,7 +120,7 @@ async function runSvg(props: Props): Promise<string> {
 function captionOf({ resolved, description }: Model): Caption {
   const digest = resolved?.sha256.slice(0, 12) ?? "";
   return {
-    title: resolved?.title || "An untitled link",
+    title: plain(resolved?.title || "An untitled link"),
     source: `forebay ${description?.version ?? ""} · scenario ${digest} · seed ${resolved?.seed ?? ""}`,
   };
 }

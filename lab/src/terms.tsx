@@ -88,6 +88,46 @@ export function Term(props: { name: TermName; children: preact.ComponentChildren
   );
 }
 
+/** Spellings of terms in sentences. */
+const SPELLINGS: readonly (readonly [RegExp, TermName])[] = [
+  [/bandwidth-delay products?/, "bdp"],
+  [/99th percentile/, "p99"],
+  [/round-trip times?/, "rtt"],
+  [/congestion windows?/, "cwnd"],
+  [/queueing delay/, "delay"],
+  [/loss rate/, "loss"],
+  [/utilization/, "utilization"],
+  [/goodput/, "goodput"],
+  [/drop-tail/, "droptail"],
+  [/long flows?/i, "long_flow"],
+];
+
+/** Text whose terms are explained, each at its first place. */
+export function Explained({ text }: { text: string }): preact.JSX.Element {
+  const places = SPELLINGS.flatMap(([spelling, name]) => {
+    const found = spelling.exec(text);
+    return found ? [{ name, from: found.index, until: found.index + found[0].length }] : [];
+  }).sort((one, other) => one.from - other.from);
+  const parts: preact.ComponentChildren[] = [];
+  let at = 0;
+  for (const { name, from, until } of places) {
+    if (from < at) continue;
+    parts.push(
+      text.slice(at, from),
+      <Term name={name} key={name}>
+        {text.slice(from, until)}
+      </Term>,
+    );
+    at = until;
+  }
+  return (
+    <>
+      {parts}
+      {text.slice(at)}
+    </>
+  );
+}
+
 const WIDTH = 280;
 const GAP = 6;
 

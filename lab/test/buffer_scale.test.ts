@@ -20,8 +20,9 @@ test("every number of packets has a place, and the place gives it back", () => {
 test("the scale ends at a round number that a drag does not change", () => {
   expect(scaleEnd({ bdp_packets: 625, buffer: BUFFER })).toBe(5000);
   expect(scaleEnd({ bdp_packets: 625, buffer: { ...BUFFER, packets: 4000 } })).toBe(5000);
-  expect(scaleEnd({ bdp_packets: null, buffer: BUFFER })).toBe(100);
-  expect(scaleEnd({ bdp_packets: 10, buffer: { ...BUFFER, packets: 70_000 } })).toBe(70_000);
+  expect(scaleEnd({ bdp_packets: null, buffer: { ...BUFFER, packets: 99 } })).toBe(100);
+  expect(scaleEnd({ bdp_packets: null, buffer: BUFFER })).toBe(200);
+  expect(scaleEnd({ bdp_packets: 10, buffer: { ...BUFFER, packets: 70_000 } })).toBe(140_000);
 });
 
 test("keys move by at least one packet, and by halves and doubles", () => {
