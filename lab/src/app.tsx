@@ -45,7 +45,9 @@ export function App(props: Props): preact.JSX.Element {
   const [theme, setTheme] = useState<Theme>("auto");
   const [open, setOpen] = useState(props.experiment);
   const [tab, setTab] = useState<Tab>("experiments");
-  const [isSheetOpen, setSheetOpen] = useState(experimentOf(props.experiment) !== undefined);
+  const [isSheetOpen, setSheetOpen] = useState(
+    isHostDark !== null || experimentOf(props.experiment) !== undefined,
+  );
   const [isHall, setHall] = useState(false);
   const { status, say } = useMessage();
   useEffect(() => {
