@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { DelayPanel } from "./delay_panel.tsx";
+import { GoalFields } from "./goal_fields.tsx";
 import { goalsOf, type ShownGoal, smallest } from "./goals.ts";
 import type { Model } from "./model.ts";
 import { time } from "./numbers.ts";
@@ -47,6 +48,7 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
         <progress value={share} max={1} aria-label="Runs in the background" />{" "}
         <span class="unit">{found && !isComplete && progressText(found)}</span>
       </h2>
+      <GoalFields model={model} />
       {found?.message && <p class="wrong">{found.message}</p>}
       <div class="panels">
         {METRICS.map((metric) => (
