@@ -85,7 +85,7 @@ def round_of_use(page: LaboratoryPage, number: int) -> None:
         page.press("Run it")
         if finished:
             page.until("document.querySelector('.experiment .answer') !== null")
-        page.press("Close")
+        page.press("All experiments")
 
 
 def sample(page: LaboratoryPage, minutes: float) -> Sample:

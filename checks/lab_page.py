@@ -84,7 +84,7 @@ class LaboratoryPage:
 
     def type(self, text: str) -> None:
         """Another text of the scenario."""
-        script = """const area = document.querySelector('textarea'); area.value = arguments[0];
+        script = """const area = document.querySelector('.editor textarea'); area.value = arguments[0];
             area.dispatchEvent(new Event('input', {bubbles: true}))"""
         self.browser.execute_script(script, text)
 
@@ -118,6 +118,9 @@ def opened() -> Iterator[LaboratoryPage]:
         with tempfile.TemporaryDirectory() as folder:
             metrics = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
             browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            # With reduced motion the page opens paused.
+            still = {"features": [{"name": "prefers-reduced-motion", "value": "reduce"}]}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", still)
             yield LaboratoryPage(browser, Path(folder))
     finally:
         browser.quit()

@@ -3,13 +3,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The scenario that the page opens. */
-const FIRST = "elastic-access-link";
 /** Steps of a rate in a line. */
 const STEPS_PER_LINE = 8;
 
 /**
- * Reads all scenarios of a folder, the first one of the page first.
+ * Reads all scenarios of a folder, in the order of their names.
  * @param {string} folder
  * @returns {Promise<{ name: string, text: string }[]>}
  */
@@ -20,7 +18,6 @@ export async function scenarios(folder) {
     const text = await readFile(join(folder, name), "utf8");
     found.push({ name: name.replace(/\.toml$/, ""), text: await withSteps(text, folder) });
   }
-  found.sort((one, other) => Number(other.name === FIRST) - Number(one.name === FIRST));
   return found;
 }
 

@@ -9,6 +9,7 @@ import { alignSeries } from "./align_series.ts";
 import { BAND, History, LOSSES_COLUMN, TIME_COLUMN } from "./history.ts";
 import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
+import { Term, type TermName } from "./terms.tsx";
 
 /** Interval between two updates of a chart, in milliseconds. */
 const EVERY_MS = 80;
@@ -18,6 +19,8 @@ const BAND_OPACITY = "40";
 
 interface Chart {
   title: string;
+  /** Term that explains the title. */
+  term: TermName;
   /** Displayed bands: the place of the mean in the history, and the name. */
   columns: readonly { at: number; name: string; flow: number | null }[];
   unit: string;
@@ -58,7 +61,7 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
   return (
     <figure class="chart">
       <figcaption>
-        {chart.title}{" "}
+        <Term name={chart.term}>{chart.title}</Term>{" "}
         <span class="unit">
           {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"})
         </span>
@@ -117,11 +120,13 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
   const ink = style.getPropertyValue("--ink").trim();
   const faint = style.getPropertyValue("--line").trim();
   const wrong = style.getPropertyValue("--wrong").trim();
+  // A presentation has larger letters.
+  const letters = Number.parseFloat(style.getPropertyValue("--chart-letters")) || 12;
   const axis: uPlot.Axis = {
     stroke: ink,
     grid: { stroke: faint, width: 1 },
     ticks: { stroke: faint },
-    font: "12px system-ui",
+    font: `${letters}px system-ui`,
   };
   const line = (flow: number | null): string => (flow === null ? ink : colorOf(flow, chart.isDark));
   const count = chart.columns.length;
@@ -139,8 +144,13 @@ function options(chart: Chart, parent: HTMLElement): uPlot.Options {
       y: { range: (_plot, _low, high) => [0, Math.max(chart.least, (high ?? 0) * 1.05)] },
     },
     axes: [
-      { ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick}${"\u202f"}s`) },
-      { ...axis, size: 52 },
+      {
+        ...axis,
+        size: 26 + 2 * letters,
+        space: 4 * letters,
+        values: (_plot, ticks) => ticks.map((tick) => `${tick}${"\u202f"}s`),
+      },
+      { ...axis, size: 16 + 3 * letters, space: 2 * letters },
     ],
     // Series 1 to `count` are means, the next ones the largest values, the next ones the smallest.
     bands: chart.columns.map(({ flow }, at) => ({
@@ -176,6 +186,6 @@ function toHex(color: string): string {
 }
 
 /** Columns of the displayed windows. */
-export function windowColumns(names: readonly string[]): Chart["columns"] {
-  return names.slice(0, SHOWN_FLOWS).map((name, flow) => ({ at: History.window(flow), name, flow }));
+export function windowColumns(flows: readonly { name: string; flow: number }[]): Chart["columns"] {
+  return flows.slice(0, SHOWN_FLOWS).map(({ name, flow }, at) => ({ at: History.window(at), name, flow }));
 }

@@ -1,11 +1,9 @@
-/** Sliders and lists for the most common keys. All other keys are edited in the text. */
+/** Sliders and lists for the most common keys besides the buffer. All other keys are edited in the text. */
 
-import { useState } from "preact/hooks";
 import {
   type Edit,
   timeOf,
   withBackground,
-  withBuffer,
   withCongestionControl,
   withCount,
   withLoad,
@@ -15,6 +13,7 @@ import {
   withRoundTrip,
 } from "./changes.ts";
 import type { GroupControls, Controls as Values } from "./engine/protocol.ts";
+import { plain } from "./flow_names.ts";
 import type { Model } from "./model.ts";
 import { Choice, Steps } from "./steps.tsx";
 
@@ -28,13 +27,6 @@ const ROUND_TRIPS = [1, 2, 5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 600].map((
 const JITTERS = [0, 1, 2, 5, 10, 20, 50, 100];
 const SHARES = [0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 120];
 const COUNTS = [1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 100, 200, 500];
-const UNITS: readonly (readonly [string, string, readonly number[]])[] = [
-  ["p", "packets", [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]],
-  ["BDP", "× BDP", [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5]],
-  ["ms", "ms", [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]],
-  ["kB", "kB", [2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 20000]],
-];
-
 /** Control values before the first scenario. */
 const EMPTY: Values = { rate: null, buffer: null, queue: "droptail", groups: [] };
 
@@ -55,14 +47,15 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         <legend>Link</legend>
         <Steps
           label="Rate"
+          term="rate"
           value={values.rate?.value ?? null}
           shown={values.rate?.text ?? null}
           steps={RATES}
           set={(bps) => model.change(withRate(values, bps))}
         />
-        <Buffer model={model} values={values} />
         <Choice
           label="Queue"
+          term="queue"
           value={values.queue}
           options={model.description?.disciplines ?? []}
           set={(queue) => model.change(withQueue(values, queue))}
@@ -78,42 +71,10 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
         )}
       {groups.length > MAX_GROUPS && <p>{groups.length - MAX_GROUPS} more groups are only in the text.</p>}
       <fieldset disabled={isOff}>
-        <legend>{load?.name ?? "background"}</legend>
+        <legend>{plain(load?.name ?? "background")}</legend>
         <Load model={model} values={values} group={load} />
       </fieldset>
     </section>
-  );
-}
-
-function Buffer({ model, values }: Props): preact.JSX.Element {
-  const { buffer } = values;
-  const [unit, setUnit] = useState<string | null>(null);
-  const shown = unit ?? buffer?.unit ?? "p";
-  const unitEntry = UNITS.find(([suffix]) => suffix === shown) ?? UNITS[0];
-  return (
-    <div class="pair">
-      <Steps
-        label="Buffer"
-        value={buffer?.unit === shown ? buffer.value : null}
-        shown={buffer?.text ?? null}
-        steps={unitEntry?.[2] ?? []}
-        set={(value) => model.change(withBuffer(values, value, shown))}
-      />
-      <label class="unit-of">
-        <span class="hidden">Unit of the buffer</span>
-        <select
-          title="BDP is the bandwidth-delay product."
-          value={shown}
-          onChange={(event) => setUnit(event.currentTarget.value)}
-        >
-          {UNITS.map(([suffix, name]) => (
-            <option value={suffix} key={suffix}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-    </div>
   );
 }
 
@@ -125,10 +86,11 @@ function Group({ model, values, group, isOff }: GroupProps & { isOff: boolean })
   const { count, controller } = group;
   return (
     <fieldset disabled={isOff}>
-      <legend>{group.name}</legend>
+      <legend>{plain(group.name)}</legend>
       {group.counted && (
         <Steps
           label="Flows"
+          term="flows"
           value={count}
           shown={count === null ? null : String(count)}
           steps={COUNTS}
@@ -138,6 +100,7 @@ function Group({ model, values, group, isOff }: GroupProps & { isOff: boolean })
       {controller !== null && (
         <Choice
           label="Congestion control"
+          term="cca"
           value={controller}
           options={model.description?.controllers ?? []}
           set={(chosen) => model.change(withCongestionControl(values, group, chosen))}
@@ -157,6 +120,7 @@ function RoundTrips({ model, values, group }: GroupProps): preact.JSX.Element {
     <>
       <Steps
         label="Round trip"
+        term="rtt"
         value={rtt?.value ?? null}
         shown={rtt?.text ?? null}
         steps={ROUND_TRIPS}
@@ -165,6 +129,7 @@ function RoundTrips({ model, values, group }: GroupProps): preact.JSX.Element {
       {rtt && rtt.value > 0 && (
         <Steps
           label="Jitter"
+          term="jitter"
           value={Math.round(100 * share)}
           shown={rtt.jitter ? `up to ${rtt.jitter.text}` : "none"}
           steps={JITTERS}
@@ -197,6 +162,7 @@ function Load({ model, values, group }: Props & { group: GroupControls | null })
   return (
     <Steps
       label="Load"
+      term="load"
       value={Math.round(share)}
       shown={share > 0 ? `${Number(share.toPrecision(3))} % of the rate` : "none"}
       steps={SHARES}

@@ -1,87 +1,114 @@
-/** List of experiments, and the steps of one: question and guess, run, result, paper, own tries. */
+/** Shelf of experiments in three levels, and the steps of one: question and guess, run, answer, paper. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { EXPERIMENTS } from "./experiments/index.ts";
+import { AnswerPicture, Table, verdict } from "./answer_view.tsx";
+import { ClassButtons, ClassGuesses } from "./class_view.tsx";
+import type { Say } from "./copying.ts";
+import { EXPERIMENTS, experimentOf, LEVELS } from "./experiments/index.ts";
 import { type Outcome, runStudy } from "./experiments/study.ts";
-import {
-  type Experiment,
-  formatted,
-  type Prediction,
-  type Results,
-  type Run,
-  rightOption,
-} from "./experiments/types.ts";
+import type { GuidedExperiment, Run } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
+import { Sketch } from "./sketch_view.tsx";
+import { Explained } from "./terms.tsx";
 
 interface Props {
   start: () => Worker;
   module: WebAssembly.Module;
-  /** Id of the open experiment, ALL_EXPERIMENTS for the list, or an empty string for none. */
+  /** Id of the open experiment; an empty string for the shelf. */
   open: string;
   onOpen: (id: string) => void;
   /** Plays a run in the live view. */
-  play: (experiment: Experiment, run: Run) => void;
+  play: (experiment: GuidedExperiment, run: Run) => void;
+  /** Whether a link for a class led here. */
+  isClass: boolean;
+  /** Whether the page is in a notebook. */
+  isHosted: boolean;
+  isDark: boolean;
+  say: Say;
 }
 
-/** Value of `open` that shows the list. */
-export const ALL_EXPERIMENTS = "all";
-
-export function Experiments({ start, module, open, onOpen, play }: Props): preact.JSX.Element | null {
-  const experiment = EXPERIMENTS.find(({ id }) => id === open);
+export function Experiments(props: Props): preact.JSX.Element {
+  const { open, onOpen, isDark } = props;
+  const experiment = experimentOf(open);
   const top = useRef<HTMLHeadingElement>(null);
+  const [finished, setFinished] = useState<readonly string[]>([]);
+  const [codes, setCodes] = useState("");
+  const before = useRef(open);
   useEffect(() => {
-    if (open !== "") top.current?.focus();
+    if (open !== before.current) top.current?.focus();
+    before.current = open;
   }, [open]);
-  if (open === "") return null;
-  return (
-    <section class="experiment" aria-labelledby="experiment-title">
-      <div class="bar">
-        <h2 id="experiment-title" tabIndex={-1} ref={top}>
-          {experiment?.title ?? "Experiments"}
-        </h2>
-        {experiment && (
-          <button type="button" onClick={() => onOpen(ALL_EXPERIMENTS)}>
+  if (experiment)
+    return (
+      <section class="experiment" aria-labelledby="experiment-title">
+        <div class="bar">
+          <button type="button" onClick={() => onOpen("")}>
             All experiments
           </button>
-        )}
-        <button type="button" onClick={() => onOpen("")}>
-          Close
-        </button>
-      </div>
-      {experiment ? (
+          <span class="unit">
+            level {experiment.level + 1}: {LEVELS[experiment.level]?.title}
+          </span>
+        </div>
+        <h2 id="experiment-title" tabIndex={-1} ref={top}>
+          {experiment.title}
+        </h2>
         <Steps
+          {...props}
           experiment={experiment}
-          start={start}
-          module={module}
-          play={play}
-          next={() => onOpen(EXPERIMENTS[EXPERIMENTS.indexOf(experiment) + 1]?.id ?? ALL_EXPERIMENTS)}
+          codes={codes}
+          onCodes={setCodes}
+          onFinish={() => setFinished((ids) => [...new Set([...ids, experiment.id])])}
+          next={() => onOpen(EXPERIMENTS[EXPERIMENTS.indexOf(experiment) + 1]?.id ?? "")}
           key={experiment.id}
         />
-      ) : (
-        <ul class="list">
-          {EXPERIMENTS.map(({ id, title, question }) => (
-            <li key={id}>
-              <button type="button" onClick={() => onOpen(id)}>
-                <b>{title}</b>
-                <span>{question}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      </section>
+    );
+  return (
+    <section class="experiment" aria-labelledby="experiment-title">
+      <h2 id="experiment-title" tabIndex={-1} ref={top}>
+        Guess, then see
+      </h2>
+      <p>Fifteen experiments in three levels. Each asks a question, and the simulation answers it.</p>
+      {LEVELS.map(({ title, goal, ids }, level) => (
+        <div class="level" key={title}>
+          <h3>
+            <span class="number">{level + 1}</span> {title}
+          </h3>
+          <p class="unit">{goal}</p>
+          <ol class="list">
+            {EXPERIMENTS.filter(({ id }) => ids.some((it) => it === id)).map(
+              ({ id, title, question, rows }) => (
+                <li key={id}>
+                  <button type="button" onClick={() => onOpen(id)}>
+                    <Sketch rows={rows} isDark={isDark} />
+                    <span class="text">
+                      <b>{title}</b>
+                      {finished.includes(id) && <span class="tag measured">done</span>}
+                      <span class="question">{question}</span>
+                    </span>
+                  </button>
+                </li>
+              ),
+            )}
+          </ol>
+        </div>
+      ))}
+      <ClassGuesses codes={codes} onCodes={setCodes} experiment={null} results={null} />
     </section>
   );
 }
 
-interface StepsProps {
-  experiment: Experiment;
-  start: () => Worker;
-  module: WebAssembly.Module;
-  play: (experiment: Experiment, run: Run) => void;
+interface StepsProps extends Props {
+  experiment: GuidedExperiment;
+  codes: string;
+  onCodes: (codes: string) => void;
+  onFinish: () => void;
   next: () => void;
 }
 
-function Steps({ experiment, start, module, play, next }: StepsProps): preact.JSX.Element {
+function Steps(props: StepsProps): preact.JSX.Element {
+  const { experiment, start, module, play, isClass, isHosted, isDark, say, codes, onCodes, onFinish, next } =
+    props;
   const [guess, setGuess] = useState<readonly number[]>([]);
   const [isPending, setAsked] = useState(false);
   const [finished, setDone] = useState(0);
@@ -101,7 +128,13 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
     return () => end.abort();
   }, [isPending, attempt, start, module, experiment]);
   useEffect(() => {
-    if (outcome?.kind === "done") answer.current?.focus();
+    if (outcome?.kind !== "done") return;
+    const [heading, panel] = [answer.current, answer.current?.closest(".tab-panels")];
+    heading?.focus({ preventScroll: true });
+    // Only the panel scrolls, so that the picture stays in view.
+    if (heading && panel)
+      panel.scrollTop += heading.getBoundingClientRect().top - panel.getBoundingClientRect().top - 12;
+    onFinish();
   }, [outcome]);
   const { runs } = experiment;
   const [played, setPlayed] = useState(0);
@@ -115,10 +148,17 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
     setAsked(true);
     watchRun(0);
   };
+  const results = outcome?.kind === "done" ? outcome.results : null;
   return (
     <>
-      <p class="question">{experiment.question}</p>
-      <Guess experiment={experiment} guess={guess} onGuess={setGuess} isFixed={isPending} />
+      <Sketch rows={experiment.rows} isDark={isDark} />
+      <p class="question">
+        <Explained text={experiment.question} />
+      </p>
+      {isClass && !isPending && (
+        <p class="note">Your class collects guesses: make yours, copy its code, and send the code.</p>
+      )}
+      {!results && <Guess experiment={experiment} guess={guess} onGuess={setGuess} isFixed={isPending} />}
       {!isPending && (
         <button type="button" class="main" disabled={guess.length === 0} onClick={ask}>
           Run it
@@ -127,10 +167,10 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
       {isPending && (
         <div class="watch">
           <p>
-            <b>Watch this:</b> {experiment.watch}
+            <b>While it runs:</b> <Explained text={experiment.watch} />
           </p>
           <fieldset class="which">
-            <legend>Choose the run that plays below</legend>
+            <legend>The run that plays in the picture</legend>
             {runs.map(({ name }, at) => (
               <button type="button" aria-pressed={played === at} onClick={() => watchRun(at)} key={name}>
                 {name}
@@ -149,81 +189,51 @@ function Steps({ experiment, start, module, play, next }: StepsProps): preact.JS
           Try again
         </button>
       )}
-      {outcome?.kind === "done" && (
-        <div class="answer">
-          <h3 tabIndex={-1} ref={answer}>
-            What happened
-          </h3>
-          <Table experiment={experiment} results={outcome.results} />
-          <p>
-            <b>{verdict(experiment.prediction, guess, outcome.results, runs.length)}</b>
-          </p>
-          <p>{experiment.explanation(outcome.results)}</p>
-          <h3>Result of the paper</h3>
-          <p>{experiment.paper.result}</p>
-          {experiment.paper.comparison && <p>{experiment.paper.comparison(outcome.results)}</p>}
-          <p class="source">{experiment.paper.source}</p>
-          <p>
-            <b>Try it yourself:</b> the controls show the run that plays below. Change its buffer or its flows
-            and play it again.
-          </p>
-          <button type="button" onClick={next}>
-            Next
-          </button>
-        </div>
-      )}
+      {results && <Answer {...props} guess={guess} results={results} heading={answer} onNext={next} />}
+      <ClassButtons experiment={experiment} guess={guess} isHosted={isHosted} say={say} />
+      <ClassGuesses codes={codes} onCodes={onCodes} experiment={experiment} results={results} />
     </>
   );
 }
 
-function Table({ experiment, results }: { experiment: Experiment; results: Results }): preact.JSX.Element {
+function Answer(props: {
+  experiment: GuidedExperiment;
+  guess: readonly number[];
+  results: Extract<Outcome, { kind: "done" }>["results"];
+  heading: preact.RefObject<HTMLHeadingElement>;
+  onNext: () => void;
+}): preact.JSX.Element {
+  const { experiment, guess, results, heading, onNext } = props;
+  const { paper, meaning, links } = experiment;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keys.
-    <section class="scroll" tabIndex={0} aria-label="Results">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">run</th>
-            {experiment.columns.map(({ title }) => (
-              <th scope="col" key={title}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {experiment.runs.map(({ name }, run) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              {experiment.columns.map((column) => (
-                <td key={column.title}>{formatted(column, results.value(run, column.metric))}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <div class="answer">
+      <h3 tabIndex={-1} ref={heading}>
+        What happened
+      </h3>
+      <p class="verdict">{verdict({ experiment, guess, results })}</p>
+      <AnswerPicture experiment={experiment} guess={guess} results={results} />
+      <Table experiment={experiment} results={results} />
+      <p>{experiment.explanation(results)}</p>
+      <p class="meaning">{meaning}</p>
+      <h3>Result of the paper</h3>
+      <p>{paper.result}</p>
+      {paper.comparison && <p>{paper.comparison(results)}</p>}
+      <p class="source">{paper.source}</p>
+      <ul class="links">
+        {links.map(({ title, url }) => (
+          <li key={url}>
+            <a href={url} target="_blank" rel="noreferrer">
+              Open the paper: {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p>
+        <b>Try it yourself:</b> drag the end of the queue, or change the flows under <i>Controls</i>.
+      </p>
+      <button type="button" class="main" onClick={onNext}>
+        Next
+      </button>
+    </div>
   );
-}
-
-/** Sentence that compares the guess with the measured values. */
-export function verdict(
-  prediction: Prediction,
-  guess: readonly number[],
-  results: Results,
-  runs: number,
-): string {
-  if (prediction.kind === "choice") {
-    const right = rightOption(prediction.options, results);
-    const text = prediction.options[right]?.text;
-    if (text === undefined) return "None of the answers matches these numbers.";
-    return guess[0] === right
-      ? `Your guess was right: “${text}”.`
-      : `Your guess was wrong. The right answer is: “${text}”.`;
-  }
-  const errors = Array.from({ length: runs }, (_, run) =>
-    Math.abs((guess[run] ?? 0) - results.value(run, prediction.metric)),
-  );
-  const points = (100 * errors.reduce((sum, it) => sum + it, 0)) / runs;
-  return `Your curve differs by ${points.toFixed(0)} percentage points on average.`;
 }

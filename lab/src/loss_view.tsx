@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
+import { plain } from "./flow_names.ts";
 import { LossChart, marksOf } from "./loss_chart.tsx";
 import { LossReplay, type ReplayResult } from "./loss_replay.ts";
 import { storyOf } from "./loss_story.ts";
@@ -27,7 +28,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
     const own = resolved?.groups[group];
     const number = own && own.count > 1 ? flow - own.first_flow + 1 : null;
     const recovery = recoveries[group] ?? "";
-    return { group: own?.name ?? `${group}`, number, responsive: own?.responsive ?? false, recovery };
+    return { group: plain(own?.name ?? `${group}`), number, responsive: own?.responsive ?? false, recovery };
   };
   useEffect(() => {
     if (!chosen || !resolved) {

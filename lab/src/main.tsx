@@ -19,6 +19,8 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import type { WorkerRequest } from "./engine/protocol.ts";
+import { FIRST_SCENARIO } from "./first_scenario.ts";
+import type { ScenarioEntry } from "./header.tsx";
 import { Host } from "./host.ts";
 import { Model } from "./model.ts";
 import { sharedOf } from "./share.ts";
@@ -69,25 +71,22 @@ function canLoad(start: () => Worker, module: WebAssembly.Module): Promise<boole
   });
 }
 
-interface ScenarioEntry {
-  name: string;
-  text: string;
-}
-
 async function main(): Promise<void> {
   const root = document.getElementById("app");
   if (!root) throw new Error("the page has no element for the laboratory");
-  const scenarios = JSON.parse(embedded("scenarios")) as ScenarioEntry[];
+  const scenarios = [FIRST_SCENARIO, ...(JSON.parse(embedded("scenarios")) as ScenarioEntry[])];
   const own = JSON.parse(embedded("scenario") || "null") as ScenarioEntry | null;
   const host = await Host.connect();
   let linkError: string | null = null;
   let experiment = "";
-  const initial = host?.state.text ?? own?.text ?? scenarios[0]?.text ?? "";
+  let isClass = false;
+  const initial = host?.state.text ?? own?.text ?? FIRST_SCENARIO.text;
   let text = initial;
   try {
     const shared = await sharedOf(location.hash);
     text = shared?.text ?? text;
     experiment = shared?.experiment ?? "";
+    isClass = shared?.classroom ?? false;
   } catch (error) {
     linkError = error instanceof Error ? error.message : String(error);
   }
@@ -103,6 +102,7 @@ async function main(): Promise<void> {
         scenarios={scenarios}
         linkError={linkError}
         experiment={opened}
+        isClass={isClass}
         isHostDark={host?.state.isDark ?? null}
       />,
       root,
@@ -113,6 +113,7 @@ async function main(): Promise<void> {
     sharedOf(location.hash).then(
       (shared) => {
         linkError = null;
+        isClass = shared?.classroom ?? false;
         show(shared?.experiment ?? "");
         const wanted = shared?.text ?? initial;
         if (wanted !== model.text) void model.load(wanted);
@@ -123,6 +124,8 @@ async function main(): Promise<void> {
       },
     );
   });
+  // Something happens at once, unless the system asks for reduced motion.
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) model.play();
   await model.begin();
 }
 

@@ -8,6 +8,7 @@ import type { Change, Controls, GroupControls, Playable, Resolved } from "./engi
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
+import { Readouts } from "./readouts.ts";
 import { pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
 
 /** Number of flows whose windows are shown. */
@@ -36,8 +37,14 @@ export interface Report {
   warnings?: string[];
 }
 
-/** Speed of a run: a round trip per second, a multiple of real time, or as fast as possible. */
-export type Pace = { kind: "slow" } | { kind: "times"; factor: number } | { kind: "fast" };
+/** Number of flows in a picture, from which readouts and the colors of the queue are computed. */
+const LOOKED_FLOWS = 64;
+
+/** Speed of a run: round trips per second, a multiple of real time, or as fast as possible. */
+export type Pace =
+  | { kind: "round trips"; perSecond: number }
+  | { kind: "times"; factor: number }
+  | { kind: "fast" };
 
 /** Phase of the run. */
 export type Phase = "none" | "starting" | "playing" | "paused" | "ended" | "refused";
@@ -52,7 +59,7 @@ export class Model {
   refusal: Refusal | null = null;
   description: Description | null = null;
   phase: Phase = "none";
-  pace: Pace = { kind: "slow" };
+  pace: Pace = { kind: "round trips", perSecond: 5 };
   endS = 0;
   picture: Picture | null = null;
   eventsPerSecond = 0;
@@ -62,6 +69,7 @@ export class Model {
   /** History of the previous run. */
   before: History | null = null;
   queue = new PacketQueue();
+  readouts = new Readouts(null, 0);
   /** Lost and marked packets, and the chosen one. */
   signals = new RecentSignals();
   chosen: Signal | null = null;
@@ -75,6 +83,8 @@ export class Model {
   #isChanging = false;
   /** Number of times that another text replaced the scenario. */
   #epoch = 0;
+  /** Title of the scenario of the run. */
+  #playedTitle = "";
   #intent: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
@@ -185,7 +195,7 @@ export class Model {
   /** Simulated seconds per second at the chosen pace; null means as fast as possible. */
   get speed(): number | null {
     if (this.pace.kind === "fast") return null;
-    return this.pace.kind === "times" ? this.pace.factor : this.roundTripS;
+    return this.pace.kind === "times" ? this.pace.factor : this.pace.perSecond * this.roundTripS;
   }
 
   /** Round-trip time of the scenario in seconds: its bandwidth-delay product divided by its rate. */
@@ -231,9 +241,13 @@ export class Model {
   /** Restarts the run with the same random numbers. The previous run remains as pale lines. */
   restart(): void {
     if (!this.resolved || this.refusal?.kind === "scenario") return;
-    if (this.history.length > 1) this.before = this.history;
+    // The run of another scenario is no comparison.
+    const { title } = this.resolved;
+    if (this.history.length > 1) this.before = title === this.#playedTitle ? this.history : null;
+    this.#playedTitle = title;
     this.history = new History(SHOWN_FLOWS);
     this.queue = new PacketQueue();
+    this.readouts = new Readouts(this.resolved, this.roundTripS);
     this.signals = new RecentSignals();
     this.chosen = null;
     this.picture = null;
@@ -242,7 +256,7 @@ export class Model {
     this.phase = "starting";
     this.#client.startRun(this.text, [], {
       packetEvents: MAX_PACKET_EVENTS,
-      flows: SHOWN_FLOWS,
+      flows: LOOKED_FLOWS,
       columns: MAX_COLUMNS,
     });
     this.#notify();
@@ -323,6 +337,7 @@ export class Model {
     this.picture = picture;
     this.queue.add(picture.packetEvents, picture.missedPacketEvents);
     this.signals.add(picture);
+    this.readouts.add(picture);
     this.history.update(picture.chart, picture.timeS);
   }
 

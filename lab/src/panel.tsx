@@ -2,150 +2,159 @@
  * Chart of one metric over the buffer: runs with intervals, models, rules as marks, goals as shaded regions.
  */
 
+import { type Axis, logAxis, utilizationAxis } from "./axes.ts";
+import { Frame, Hatch, type Metric, Reading, type Value, valuesOf, xOf, yOf } from "./chart_frame.tsx";
 import type { ShownGoal } from "./goals.ts";
 import { digits } from "./numbers.ts";
 import { applies, type Rule } from "./rules.ts";
-import { estimate, type METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
-
-const WIDTH = 340;
-const HEIGHT = 190;
-const MARGIN = { left: 46, right: 10, top: 12, bottom: 30 };
-const [LEFT, RIGHT, TOP, BOTTOM] = [MARGIN.left, WIDTH - MARGIN.right, MARGIN.top, HEIGHT - MARGIN.bottom];
-
-type MetricView = (typeof METRICS)[number];
+import { Term } from "./terms.tsx";
+import type { Tradeoff } from "./tradeoff.ts";
 
 interface Props {
-  metric: MetricView;
+  metric: Metric;
   found: Tradeoff | null;
-  /** Current buffer, and the smallest one that meets the goals, in packets. */
+  /** Current buffer, the smallest one that meets the goals, and the one under the pointer, in packets. */
   own: number;
   smallest: number | null;
+  looked: number | null;
   goals: readonly ShownGoal[];
+  onLook: (packets: number | null) => void;
+  /** Sets the buffer. */
+  onPackets: (packets: number) => void;
 }
 
-interface Value {
-  packets: number;
-  value: number;
-  half: number;
-}
+const TERM_OF = { utilization: "utilization", loss_rate: "loss", queue_delay_p99_s: "p99" } as const;
 
-export function Panel({ metric, found, own, smallest, goals }: Props): preact.JSX.Element {
+/** Distance from a tested buffer within which a click means that buffer, as a share of the axis. */
+const SNAP = 0.03;
+
+export function Panel(props: Props): preact.JSX.Element {
+  const { metric, found, own, smallest, looked, onLook, onPackets } = props;
   const [runs, fluid, closed] = [found?.points, found?.fluid, found?.closed].map((line) =>
-    values(line, metric),
-  );
+    valuesOf(line ?? [], metric),
+  ) as [Value[], Value[], Value[]];
+  const goals = props.goals.filter((goal) => goal.metric === metric.name);
   const buffers = (found?.points ?? []).map(({ packets }) => packets);
-  const [least, most] = [Math.min(...buffers, own), Math.max(...buffers, own + 1)];
-  const all = [runs, fluid, closed].flatMap((line) => (line ?? []).map(({ value }) => value));
-  const [low, high] = rangeOf(metric.name, all);
-  const x = (packets: number): number =>
-    LEFT + ((Math.log(packets) - Math.log(least)) / Math.log(most / least)) * (RIGHT - LEFT);
-  const y = (value: number): number => {
-    const at = Math.min(high, Math.max(low, value));
-    return BOTTOM - ((at - low) / (high - low)) * (BOTTOM - TOP);
-  };
-  const path = (line: readonly Value[] | undefined): string =>
-    (line ?? [])
-      .map(({ packets, value }, at) => `${at ? "L" : "M"}${x(packets).toFixed(1)} ${y(value).toFixed(1)}`)
-      .join("");
-  const isInRange = ({ packets }: Rule): boolean => packets !== null && packets >= least && packets <= most;
-  const labels = (runs ?? []).map(
-    ({ packets, value }) => `${packets} packets: ${digits(value)} ${metric.unit}`,
-  );
+  const across = logAxis([...buffers, own], "");
+  const up = verticalAxis(metric, [...runs, ...fluid, ...closed], goals);
+  const x = (packets: number): number => xOf(across.place(packets));
+  const y = (value: number): number => yOf(up.place(value));
+  const labels = runs.map(({ packets, value }) => `${packets} packets: ${digits(value)} ${metric.unit}`);
+  const nearest = (place: number): number | null => nearestBuffer(buffers, across, place);
+  const at = looked === null ? undefined : runs.find(({ packets }) => packets === looked);
+  const domain = found?.isClosedOutside ? closed : [];
   return (
     <figure>
       <figcaption>
-        {metric.title} <span class="unit">{metric.unit}</span>
+        <Term name={TERM_OF[metric.name]}>{metric.title}</Term> <span class="unit">{metric.unit}</span>
       </figcaption>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`${metric.title} over the buffer. ${labels.join("; ") || "The runs are not complete."}`}
+      <Frame
+        name={metric.name}
+        across={across}
+        up={up}
+        label={`${metric.title} over the buffer. ${labels.join("; ") || "The runs are not complete."}`}
+        onLook={(place) => onLook(place === null ? null : nearest(place))}
+        onClick={(place) => {
+          const near = nearest(place);
+          const isNear = near !== null && Math.abs(across.place(near) - place) < SNAP;
+          onPackets(isNear ? near : Math.max(1, Math.round(across.value(place))));
+        }}
       >
-        {goals
-          .filter((goal) => goal.metric === metric.name)
-          .map(({ at_least, bound }) => {
-            const at = y(bound * metric.scale);
-            const [top, bottom] = at_least ? [TOP, at] : [at, BOTTOM];
-            const key = `${at_least} ${bound}`;
-            return (
-              <rect class="goal" x={LEFT} width={RIGHT - LEFT} y={top} height={bottom - top} key={key} />
-            );
-          })}
-        {[low, (low + high) / 2, high].map((value) => (
-          <g key={value}>
-            <line class="grid" x1={LEFT} x2={RIGHT} y1={y(value)} y2={y(value)} />
-            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
-              {digits(value, 3)}
-            </text>
-          </g>
-        ))}
-        {decades(least, most).map((packets) => (
-          <g key={packets}>
-            <line class="grid" x1={x(packets)} x2={x(packets)} y1={TOP} y2={BOTTOM} />
-            <text x={x(packets)} y={HEIGHT - 10} text-anchor="middle">
-              {packets < 1000 ? packets : packets < 1e6 ? `${packets / 1000}k` : `${packets / 1e6}M`}
-            </text>
-          </g>
-        ))}
-        {(found?.rules ?? []).filter(isInRange).map((rule) => (
-          <path
-            class={applies(rule) ? "rule" : "rule fails"}
-            d={`M${x(rule.packets ?? 1)} ${BOTTOM}l-4 7h8z`}
-            key={rule.name}
-          >
-            <title>{`${rule.name}: ${Math.round(rule.packets ?? 0)} packets${applies(rule) ? "" : ", does not apply"}`}</title>
-          </path>
-        ))}
-        <line class="own" x1={x(own)} x2={x(own)} y1={TOP} y2={BOTTOM} />
+        {goals.map(({ at_least, bound }) => {
+          const level = y(bound * metric.scale);
+          const [top, bottom] = at_least ? [yOf(1), level] : [level, yOf(0)];
+          return (
+            <rect
+              class="goal"
+              x={xOf(0)}
+              width={xOf(1) - xOf(0)}
+              y={top}
+              height={Math.max(0, bottom - top)}
+              key={`${at_least} ${bound}`}
+            />
+          );
+        })}
+        <Hatch name={metric.name} d={path(outsideParts(fluid), x, y)} />
+        <Hatch name={metric.name} d={path(domain, x, y)} />
+        <Rules rules={found?.rules ?? []} buffers={buffers} x={x} />
         {smallest !== null && (
-          <line class="smallest" x1={x(smallest)} x2={x(smallest)} y1={TOP} y2={BOTTOM} />
+          <line class="smallest" x1={x(smallest)} x2={x(smallest)} y1={yOf(1)} y2={yOf(0)} />
         )}
-        <path class="closed" d={path(closed)} />
-        <path class="fluid" d={path(fluid)} />
-        <path class="runs" d={path(runs)} />
-        {(runs ?? []).map(({ packets, value, half }) => (
+        <line class="own" x1={x(own)} x2={x(own)} y1={yOf(1)} y2={yOf(0)} />
+        <path class="closed" d={path(closed, x, y)} />
+        <path class="fluid" d={path(fluid, x, y)} />
+        <path class="runs" d={path(runs, x, y)} />
+        {runs.map(({ packets, value, half }) => (
           <g class="point" key={packets}>
             <line x1={x(packets)} x2={x(packets)} y1={y(value + half)} y2={y(value - half)} />
-            <circle cx={x(packets)} cy={y(value)} r={3.2}>
-              <title>{`${packets} packets: ${digits(value)} ± ${digits(half)} ${metric.unit}`}</title>
-            </circle>
+            <circle cx={x(packets)} cy={y(value)} r={packets === looked ? 5 : 3.2} />
           </g>
         ))}
-      </svg>
+        {at && (
+          <Reading>
+            {at.packets} packets: {digits(at.value)} ± {digits(at.half, 2)} {metric.unit}
+          </Reading>
+        )}
+      </Frame>
     </figure>
   );
 }
 
-/** Values of a line in the unit of the chart, as far as they are available. */
-function values(line: readonly Point[] | undefined, metric: MetricView): Value[] {
-  return (line ?? []).flatMap((point) => {
-    const estimated = estimate(point, metric.name);
-    if (!estimated) return [];
-    return [
-      {
-        packets: point.packets,
-        value: estimated.mean * metric.scale,
-        half: (estimated.half ?? 0) * metric.scale,
-      },
-    ];
-  });
+function Rules(props: {
+  rules: readonly Rule[];
+  buffers: readonly number[];
+  x: (packets: number) => number;
+}): preact.JSX.Element {
+  const { rules, buffers, x } = props;
+  const [least, most] = [Math.min(...buffers), Math.max(...buffers)];
+  const shown = rules.filter(({ packets }) => packets !== null && packets >= least && packets <= most);
+  return (
+    <>
+      {shown.map((rule) => (
+        <path
+          class={applies(rule) ? "rule" : "rule fails"}
+          d={`M${x(rule.packets ?? 1).toFixed(1)} ${yOf(0)}l-4 7h8z`}
+          key={rule.name}
+        >
+          <title>{`${rule.name}: ${Math.round(rule.packets ?? 0)} packets${applies(rule) ? "" : ", does not apply"}`}</title>
+        </path>
+      ))}
+    </>
+  );
 }
 
-/** Range of the scale. Utilization ends at 100 %, other metrics start at zero. */
-function rangeOf(name: string, estimated: readonly number[]): [number, number] {
-  const least = Math.min(...estimated, name === "utilization" ? 95 : 0);
-  const most = Math.max(...estimated, 0);
-  if (name === "utilization") return [Math.max(0, Math.floor(least / 5) * 5), 100];
-  return [0, most > 0 ? nice(most) : 1];
+/** Axis of a metric that shows its values, their intervals and its goals. */
+export function verticalAxis(metric: Metric, values: readonly Value[], goals: readonly ShownGoal[]): Axis {
+  const bounds = goals.map(({ bound }) => bound * metric.scale);
+  const shown = [...values.map(({ value }) => value), ...bounds];
+  if (metric.name === "utilization") return utilizationAxis(shown.length > 0 ? shown : [90, 99]);
+  return logAxis(shown, metric.unit, 5, LEAST[metric.name]);
 }
 
-function nice(value: number): number {
-  const scale = 10 ** Math.floor(Math.log10(value));
-  return scale * ([1, 2, 2.5, 5, 10].find((step) => step * scale >= value) ?? 10);
+/** Values that count as zero: a loss rate in percent, and a delay in milliseconds. */
+const LEAST: Record<string, number> = { loss_rate: 1e-5, queue_delay_p99_s: 1e-4 };
+
+/** Tested buffer that is nearest to a place of the axis. */
+function nearestBuffer(buffers: readonly number[], across: Axis, place: number): number | null {
+  const far = buffers.map((packets) => Math.abs(across.place(packets) - place));
+  return buffers[far.indexOf(Math.min(...far))] ?? null;
 }
 
-function decades(least: number, most: number): number[] {
-  const found: number[] = [];
-  for (let decade = 1; decade <= most; decade *= 10) if (decade >= least) found.push(decade);
+/** Path through values. A value that is not finite interrupts it. */
+function path(line: readonly Value[], x: (packets: number) => number, y: (value: number) => number): string {
+  let found = "";
+  let isDown = false;
+  for (const { packets, value } of line) {
+    if (Number.isFinite(value))
+      found += `${isDown ? "L" : "M"}${x(packets).toFixed(1)} ${y(value).toFixed(1)}`;
+    isDown = Number.isFinite(value);
+  }
   return found;
+}
+
+/** Values outside of a model's domain. The others interrupt the line. */
+function outsideParts(line: readonly Value[]): Value[] {
+  return line.map((value, at) =>
+    value.isOutside || line[at - 1]?.isOutside ? value : { ...value, value: Number.NaN },
+  );
 }

@@ -1,15 +1,16 @@
 /** Menu for saving: the scenario, the run as a picture or a table, the trade-off as a picture. */
 
-import { useState } from "preact/hooks";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Samples, SamplesRequest } from "./engine/replay.ts";
+import { plain, shownName } from "./flow_names.ts";
+import { Menu } from "./menu.tsx";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { type Caption, chartsSvg } from "./picture.ts";
 import { pngOf, save, saveText, tradeoffSvg } from "./saving.ts";
-import { COLUMNS, csvOf, flowName, samplesRequest } from "./trace_csv.ts";
+import { COLUMNS, csvOf, samplesRequest } from "./trace_csv.ts";
 
 interface Props {
   model: Model;
@@ -31,43 +32,16 @@ const CHOICES = [
   ["tradeoff svg", "trade-off (SVG)"],
 ] as const;
 
-export function SaveMenu({ model, start, module }: Props): preact.JSX.Element {
-  const [status, setStatus] = useState("");
+export function SaveMenu({ say, ...props }: Props & { say: (status: string) => void }): preact.JSX.Element {
   const saveChoice = async (choice: string): Promise<void> => {
-    setStatus("");
     try {
-      setStatus(await saveAs(choice, { model, start, module }));
+      say(await saveAs(choice, props));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      setStatus(error instanceof RefusedError ? error.refusal.message : error.message);
+      say(error instanceof RefusedError ? error.refusal.message : error.message);
     }
-    setTimeout(() => setStatus(""), 6000);
   };
-  return (
-    <>
-      <label>
-        <span class="hidden">Save</span>
-        <select
-          value=""
-          onChange={(event) => {
-            const choice = event.currentTarget.value;
-            event.currentTarget.value = "";
-            if (choice) void saveChoice(choice);
-          }}
-        >
-          <option value="">Save…</option>
-          {CHOICES.map(([value, title]) => (
-            <option value={value} key={value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <span role="status" class="status saved">
-        {status}
-      </span>
-    </>
-  );
+  return <Menu label="Save" entries={CHOICES} onChoose={(choice) => void saveChoice(choice)} />;
 }
 
 /** Saves a file and returns a confirmation. */
@@ -130,7 +104,7 @@ async function runSvg(props: Props): Promise<string> {
   const column = (at: number): number[] => rows.map((row) => row[at] ?? Number.NaN);
   const packets = resolved?.buffer.packets ?? 0;
   const windows = flows.map((flow, at) => ({
-    name: flowName(resolved, flow),
+    name: shownName(resolved, flow),
     color: colorOf(flow.flow, false),
     dash: dashOf(flow.flow),
     values: column(COLUMNS.length + at),
@@ -146,7 +120,7 @@ async function runSvg(props: Props): Promise<string> {
 function captionOf({ resolved, description }: Model): Caption {
   const digest = resolved?.sha256.slice(0, 12) ?? "";
   return {
-    title: resolved?.title || "An untitled link",
+    title: plain(resolved?.title || "An untitled link"),
     source: `forebay ${description?.version ?? ""} · scenario ${digest} · seed ${resolved?.seed ?? ""}`,
   };
 }

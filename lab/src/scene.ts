@@ -4,7 +4,7 @@
  */
 
 import type { Flash, PacketQueue } from "./packet_queue.ts";
-import { colorOf } from "./palette.ts";
+import { colorOf, NEUTRAL } from "./palette.ts";
 
 /** Values that are painted besides packets. */
 export interface View {
@@ -14,8 +14,16 @@ export interface View {
   waiting: number;
   /** Buffer, in packets. */
   buffer: number;
-  /** Utilization of the link. */
-  utilization: number;
+  /** Place of the buffer on its scale, from 0 to 1. It gives the length of the queue's box. */
+  place: number;
+  /** Shares of flows in recent arrivals, for a queue whose single packets are unknown. */
+  shares: readonly { flow: number; share: number }[];
+  /** Color of the arrivals that belong to none of these flows. */
+  rest: string;
+  /** Label of the link, such as its rate. */
+  link: string;
+  /** Label of the queue's contents. */
+  contents: string;
   isDark: boolean;
   /** Whether motion is reduced. */
   isStill: boolean;
@@ -58,7 +66,7 @@ export class Scene {
     const faint = style.getPropertyValue("--line").trim() || "#ccc";
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.clearRect(0, 0, width, height);
-    const box = { left: width * 0.14, right: width * 0.78, top: height * 0.3, bottom: height * 0.7 };
+    const box = boxOf(width, height, view.place);
     this.#addFlashes(queue, view, now);
     this.#frame(context, box, width, { ink, faint });
     this.#queue(context, box, queue, view);
@@ -124,6 +132,15 @@ export class Scene {
     context.lineTo(box.right, box.bottom);
     context.lineTo(box.left, box.bottom);
     context.stroke();
+    // Arrows show the direction of the packets.
+    context.fillStyle = colors.ink;
+    for (const tip of [box.left - 8, width - 6]) {
+      context.beginPath();
+      context.moveTo(tip, middle);
+      context.lineTo(tip - 9, middle - 5);
+      context.lineTo(tip - 9, middle + 5);
+      context.fill();
+    }
   }
 
   /** Paints the queue from the right, where packets depart. Its width shows the occupancy of the buffer. */
@@ -134,17 +151,31 @@ export class Scene {
     const gap = each > 6 ? 1.5 : 0;
     const high = box.bottom - box.top - 6;
     if (queue.isStale) {
-      const full = inner * Math.min(1, view.waiting / places);
-      context.fillStyle = "#888888";
-      context.fillRect(box.right - 2 - full, box.top + 3, full, high);
+      this.#shares(context, box, inner * Math.min(1, view.waiting / places), view);
       return;
     }
+    // The first packet is in transmission if there is one more than those that wait. It lies on the link.
+    const sent = queue.packets.length > view.waiting ? 1 : 0;
     queue.packets.forEach(({ flow }, at) => {
-      const left = box.right - 2 - (at + 1) * each;
+      const left = box.right - 2 - (at + 1 - sent) * each;
       if (left < box.left - 1) return;
       context.fillStyle = colorOf(flow, view.isDark);
-      context.fillRect(left, box.top + 3, Math.max(each - gap, 0.75), high);
+      if (at < sent) context.fillRect(box.right + 4, box.top + high / 4, Math.min(each, 12), high / 2);
+      else context.fillRect(left, box.top + 3, Math.max(each - gap, 0.75), high);
     });
+  }
+
+  /** Paints a queue whose single packets are unknown: a layer for each flow, by its share of recent arrivals. */
+  #shares(context: CanvasRenderingContext2D, box: Box, full: number, view: View): void {
+    const high = box.bottom - box.top - 6;
+    let top = box.top + 3;
+    const layer = (share: number, color: string): void => {
+      context.fillStyle = color;
+      context.fillRect(box.right - 2 - full, top, full, high * share);
+      top += high * share;
+    };
+    for (const { flow, share } of view.shares) layer(share, colorOf(flow, view.isDark));
+    layer(Math.max(0, (box.bottom - 3 - top) / high), view.shares.length > 0 ? view.rest : NEUTRAL);
   }
 
   #flashes(context: CanvasRenderingContext2D, box: Box, width: number, view: View): void {
@@ -184,25 +215,43 @@ export class Scene {
     ink: string,
   ): void {
     context.fillStyle = ink;
-    context.font = `${width < 500 ? 11 : 13}px system-ui, sans-serif`;
+    const letters = Number.parseFloat(getComputedStyle(this.#canvas).fontSize) || 13;
+    context.font = `${width < 500 ? Math.min(letters, 12) : letters}px system-ui, sans-serif`;
     context.textBaseline = "middle";
-    context.textAlign = "left";
-    context.fillText("packets arrive", 4, box.top - 14);
     context.textAlign = "right";
-    context.fillText("link", width - 4, box.top - 14);
-    context.textAlign = "center";
-    const text = `${Math.round(view.waiting)} of ${Math.round(view.buffer)} packets in the queue`;
-    context.fillText(text, (box.left + box.right) / 2, box.top - 14);
+    context.fillText(view.link, width - 4, box.bottom + 14);
+    context.fillText(view.contents, box.right, box.top - letters);
     context.textAlign = "left";
-    context.fillText("lost", 4, Math.min(height - 8, box.bottom + 14));
+    context.fillText("packets", 4, (box.top + box.bottom) / 2 - letters);
+    if (this.#painted.some(({ kind }) => kind === "dropped"))
+      context.fillText("lost", 4, Math.min(height - 8, box.bottom + 14));
   }
 }
 
-interface Box {
+/** Box of the queue, in pixels. */
+export interface Box {
   left: number;
   right: number;
   top: number;
   bottom: number;
+}
+
+/** Ends of the box's left side, as shares of the width: of the largest and of the smallest buffer. */
+const [FARTHEST, NEAREST, RIGHT] = [0.1, 0.7, 0.82];
+/** Room for the label of the arriving packets, in pixels. */
+const LABEL_ROOM = 64;
+
+/** Box of the queue in a picture. Its left side is the end of the queue, at the place of the buffer. */
+export function boxOf(width: number, height: number, place: number): Box {
+  const farthest = Math.max(FARTHEST * width, LABEL_ROOM);
+  const left = NEAREST * width + place * (farthest - NEAREST * width);
+  return { left, right: RIGHT * width, top: height * 0.3, bottom: height * 0.72 };
+}
+
+/** Place of the end of the queue at a horizontal position of the picture. */
+export function placeAt(width: number, left: number): number {
+  const farthest = Math.max(FARTHEST * width, LABEL_ROOM);
+  return Math.min(1, Math.max(0, (left - NEAREST * width) / (farthest - NEAREST * width)));
 }
 
 function cross(context: CanvasRenderingContext2D, left: number, top: number, size: number): void {

@@ -13,6 +13,8 @@ export interface Shared {
   text: string;
   /** Id of the open experiment. */
   experiment?: string;
+  /** Whether the link is for a class, which collects guesses. */
+  classroom?: boolean;
 }
 
 /** Returns the fragment, without `#`. A scenario that is too long is an error of one line. */
@@ -66,8 +68,12 @@ function parsed(json: string): unknown {
 
 function isShared(found: unknown): found is Shared {
   if (typeof found !== "object" || found === null) return false;
-  const { text, experiment } = found as Record<string, unknown>;
-  return typeof text === "string" && (experiment === undefined || typeof experiment === "string");
+  const { text, experiment, classroom } = found as Record<string, unknown>;
+  return (
+    typeof text === "string" &&
+    (experiment === undefined || typeof experiment === "string") &&
+    (classroom === undefined || typeof classroom === "boolean")
+  );
 }
 
 function stream(bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -1,7 +1,11 @@
 /** Slider over a list of values, and list of names. */
 
+import { Term, type TermName } from "./terms.tsx";
+
 interface StepsProps {
   label: string;
+  /** Term that explains the label. */
+  term: TermName;
   /** Null if the value can be changed only in the text. */
   value: number | null;
   steps: readonly number[];
@@ -11,10 +15,12 @@ interface StepsProps {
 }
 
 /** Slider over a list of values. A value of the text that is not in the list selects the nearest one. */
-export function Steps({ label, value, steps, set, shown }: StepsProps): preact.JSX.Element {
+export function Steps({ label, term, value, steps, set, shown }: StepsProps): preact.JSX.Element {
   return (
     <label class="steps">
-      <span class="name">{label}</span>
+      <span class="name">
+        <Term name={term}>{label}</Term>
+      </span>
       <input
         type="range"
         min={0}
@@ -38,15 +44,18 @@ const LABELS: Record<string, string> = { droptail: "drop-tail (FIFO)" };
 /** List of names. */
 export function Choice(props: {
   label: string;
+  term: TermName;
   value: string;
   options: readonly { name: string; title: string }[];
   set: (value: string) => void;
 }): preact.JSX.Element {
-  const { label, value, options, set } = props;
+  const { label, term, value, options, set } = props;
   const isKnown = options.some(({ name }) => name === value);
   return (
     <label class="choice">
-      <span class="name">{label}</span>
+      <span class="name">
+        <Term name={term}>{label}</Term>
+      </span>
       <select value={value} onChange={(event) => set(event.currentTarget.value)}>
         {!isKnown && <option value={value}>as in the text</option>}
         {options.map(({ name, title }) => (

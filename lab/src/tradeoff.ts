@@ -7,7 +7,7 @@ import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Report } from "./model.ts";
-import type { Rule } from "./rules.ts";
+import { applies, type Rule } from "./rules.ts";
 
 /** Displayed metrics, with their scale in the charts. */
 export const METRICS = [
@@ -41,8 +41,9 @@ export interface Tradeoff {
   fluid: Point[];
   /** Results of the closed form that the scenario's regime selects. */
   closed: Point[];
-  /** Name of that closed form. */
+  /** Name of that closed form, and whether the scenario is outside of its domain. */
   model: string;
+  isClosedOutside: boolean;
   rules: Rule[];
   done: number;
   all: number;
@@ -59,6 +60,8 @@ export class Explorer {
   readonly #quick: Client;
   readonly #notify: (tradeoff: Tradeoff) => void;
   #epoch = 0;
+  /** Runs of the last scenario by buffer. Another buffer of the same scenario needs them again. */
+  #known: { key: string; runs: Map<number, Report[]> } = { key: "", runs: new Map() };
 
   constructor(
     start: () => Worker,
@@ -78,14 +81,25 @@ export class Explorer {
   async explore(text: string, resolved: Resolved, delayMs: number): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
-    const buffers = buffersOf(resolved);
+    const key = keyWithoutBuffer(resolved);
+    if (key !== this.#known.key) this.#known = { key, runs: new Map() };
+    const { runs } = this.#known;
+    const complete = [...runs].filter(([, reports]) => reports.length === REPLICATIONS);
+    const buffers = mergedBuffers(
+      buffersOf(resolved),
+      complete.map(([packets]) => packets),
+      resolved,
+    );
+    for (const packets of buffers) if (runs.get(packets)?.length !== REPLICATIONS) runs.set(packets, []);
+    const points = buffers.map((packets) => ({ packets, runs: runs.get(packets) ?? [] }));
     const tradeoff: Tradeoff = {
-      points: buffers.map((packets) => ({ packets, runs: [] })),
+      points,
       fluid: [],
       closed: [],
       model: "",
+      isClosedOutside: false,
       rules: [],
-      done: 0,
+      done: points.reduce((sum, point) => sum + point.runs.length, 0),
       all: buffers.length * REPLICATIONS,
       leftS: null,
       message: "",
@@ -117,7 +131,11 @@ export class Explorer {
           const answer = await ask(engine, packets);
           if (!answer) break;
           line.push({ packets, runs: [answer] });
-          if (engine === "closed_form") tradeoff.model = defaultModel(tradeoff.rules);
+          if (engine === "closed_form") {
+            const rule = tradeoff.rules.find(({ is_default }) => is_default);
+            tradeoff.model = rule?.name ?? "";
+            tradeoff.isClosedOutside = rule !== undefined && !applies(rule);
+          }
           notify();
         }
       }
@@ -129,9 +147,10 @@ export class Explorer {
 
   /** Runs the packet-level simulations in all workers. */
   async #runJobs(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
-    const [epoch, startedMs] = [this.#epoch, Date.now()];
+    const [epoch, startedMs, before] = [this.#epoch, Date.now(), tradeoff.done];
+    const missing = tradeoff.points.filter(({ runs }) => runs.length < REPLICATIONS);
     const jobs = Array.from({ length: REPLICATIONS }, (_, replication) =>
-      tradeoff.points.map((point) => ({ point, replication })),
+      missing.map((point) => ({ point, replication })),
     ).flat();
     const drain = async (client: Client): Promise<void> => {
       for (let job = jobs.shift(); job && epoch === this.#epoch; job = jobs.shift()) {
@@ -142,7 +161,7 @@ export class Explorer {
           point.runs.push(await client.ask<Report>(request));
           tradeoff.done += 1;
           tradeoff.leftS =
-            (((Date.now() - startedMs) / tradeoff.done) * (tradeoff.all - tradeoff.done)) / 1000;
+            (((Date.now() - startedMs) / (tradeoff.done - before)) * (tradeoff.all - tradeoff.done)) / 1000;
         } catch (error) {
           tradeoff.message ||= messageOf(error);
           jobs.length = 0;
@@ -166,11 +185,6 @@ function nullIfRefused(error: unknown): null {
   throw error;
 }
 
-/** Name of the closed form that the engine chooses. */
-function defaultModel(rules: Rule[]): string {
-  return rules.find((rule) => rule.is_default)?.name ?? "";
-}
-
 function messageOf(error: unknown): string {
   if (error instanceof RefusedError) return error.refusal.message === "canceled" ? "" : error.refusal.message;
   return error instanceof Error ? error.message : String(error);
@@ -184,6 +198,34 @@ export function buffersOf(resolved: Resolved): number[] {
   const tradeoff = Array.from({ length: POINTS }, (_, at) => Math.round(LEAST * ratio ** at));
   return [...new Set([...tradeoff, own])].sort((one, other) => one - other);
 }
+
+/**
+ * Buffers of a trade-off whose runs are known in part. Known buffers replace the series if they cover it, so that
+ * a buffer that is set by a click needs few runs.
+ */
+function mergedBuffers(series: readonly number[], known: readonly number[], resolved: Resolved): number[] {
+  const own = Math.max(1, Math.round(resolved.buffer.packets));
+  const isCovered = known.length >= POINTS && own <= Math.max(...known);
+  return [...new Set(isCovered ? [...known, own] : series)].sort((one, other) => one - other);
+}
+
+/** Resolved scenario without the buffer of the target link and without texts for readers. */
+export function keyWithoutBuffer({ canonical, target }: Resolved): string {
+  const found = JSON.parse(canonical || "{}") as Record<string, unknown>;
+  const { link, links } = found as { link?: Record<string, unknown>; links?: Record<string, unknown>[] };
+  for (const own of [link, links?.[target]]) if (own) delete own.buffer;
+  delete found.title;
+  delete found.goal;
+  return JSON.stringify(found);
+}
+
+/** Whether the model of a point says that the buffer is outside of its domain. */
+export function isOutsideDomain({ runs }: Point): boolean {
+  return runs.some(({ warnings }) => warnings?.some((text) => OUTSIDE.test(text)));
+}
+
+/** Sentence of the fluid model about its domain: crates/fluid/src/domain.rs. */
+const OUTSIDE = /^the buffer of \d+ packets is less than \d+/;
 
 /**
  * Mean of a metric over the runs of a point, and the half width of its 95 % confidence interval (Student's

@@ -2,21 +2,27 @@
 
 import { digits } from "./numbers.ts";
 import { applies, type Rule, why } from "./rules.ts";
-import { estimate, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
+import { estimate, isOutsideDomain, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
 
-/** Results of each engine at the current buffer. */
-export function Engines({ found, own }: { found: Tradeoff; own: number }): preact.JSX.Element {
+/** Results of each engine at a buffer: the one under the pointer, else the current one. */
+export function Engines(props: { found: Tradeoff; own: number; looked: number | null }): preact.JSX.Element {
+  const { found, own, looked } = props;
+  const shown = looked ?? own;
   const rule = found.rules.find(({ name }) => name === found.model);
   const fits = rule && !applies(rule) ? ", does not apply" : "";
+  const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
   const lines: readonly (readonly [string, Point[]])[] = [
     ["packet-level model, 95 %", found.points],
-    ["fluid model", found.fluid],
+    [`fluid model${isOutside ? ", outside of its domain" : ""}`, found.fluid],
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
   return (
     <div class="wide engines">
       <table>
-        <caption>At the current buffer, {own} packets</caption>
+        <caption>
+          {looked === null || looked === own ? "At the current buffer" : "At the chosen buffer"}, {shown}{" "}
+          packets
+        </caption>
         <thead>
           <tr>
             <th scope="col">engine</th>
@@ -32,7 +38,7 @@ export function Engines({ found, own }: { found: Tradeoff; own: number }): preac
             <tr key={name}>
               <th scope="row">{name}</th>
               {METRICS.map((metric) => (
-                <td key={metric.name}>{cell(line, own, metric)}</td>
+                <td key={metric.name}>{cell(line, shown, metric)}</td>
               ))}
             </tr>
           ))}

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Instance } from "../src/engine/instance.ts";
 import { FOREVER } from "../src/engine/player.ts";
 import { EXPERIMENTS, experimentOf } from "../src/experiments/index.ts";
-import { type Experiment, Results } from "../src/experiments/types.ts";
+import { type Experiment, Results, rightOption } from "../src/experiments/types.ts";
 import type { Report } from "../src/model.ts";
 import { engines, HAS_ENGINES } from "./engines.ts";
 
@@ -70,6 +70,15 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
           context,
         ).toHaveLength(1);
       expect(experiment.runs.length).toBeGreaterThanOrEqual(2);
+      const { scale } = experiment;
+      if (scale && prediction.kind === "choice") {
+        // The point of the result is in the region of the right answer.
+        const measured = scale.value(found);
+        const region = scale.bounds.filter((bound) => bound <= measured).length;
+        expect(scale.answers[region], context).toBe(rightOption(prediction.options, found));
+        expect(measured, context).toBeGreaterThan(scale.range[0]);
+        expect(measured, context).toBeLessThan(scale.range[1]);
+      }
     },
     60_000,
   );

@@ -3,7 +3,8 @@
 import { expect, test } from "vitest";
 import type { WorkerRequest } from "../src/engine/protocol.ts";
 import type { Rule } from "../src/rules.ts";
-import { Explorer, type Tradeoff } from "../src/tradeoff.ts";
+import { Explorer, isOutsideDomain, type Tradeoff } from "../src/tradeoff.ts";
+import { engines, HAS_ENGINES } from "./engines.ts";
 import { FakeWorker, NO_ENGINES } from "./fake_worker.ts";
 import { RESOLVED } from "./resolved.ts";
 
@@ -90,4 +91,37 @@ test("a canceled computation reports nothing more", async () => {
   await going;
   expect(count).toBe(then);
   expect(ended()).toBeGreaterThan(0);
+});
+
+test("another buffer of the same scenario repeats no runs", async () => {
+  const { start, asked } = answering();
+  let last: Tradeoff | undefined;
+  const explorer = new Explorer(start, NO_ENGINES, 2, (found) => {
+    last = found;
+  });
+  const of = (packets: number, title = ""): typeof RESOLVED => ({
+    ...RESOLVED,
+    buffer: { ...RESOLVED.buffer, packets },
+    canonical: JSON.stringify({ title, link: { rate: "1Mbps", buffer: `${packets}p` } }),
+  });
+  await explorer.explore("first", of(10), 0);
+  const whole = (): unknown[] => asked.filter((it) => it.do === "whole");
+  const before = whole().length;
+  await explorer.explore("second", of(7, "another title"), 0);
+  expect(last?.points.map(({ packets }) => packets)).toContain(7);
+  expect(whole().length).toBeLessThanOrEqual(before + 3);
+  expect(last?.done).toBe(last?.all);
+  await explorer.explore("third", { ...of(7), canonical: JSON.stringify({ link: { rate: "2Mbps" } }) }, 0);
+  expect(whole().length).toBeGreaterThan(before + 3);
+});
+
+test.skipIf(!HAS_ENGINES)("the fluid model says below which buffer it is outside of its domain", () => {
+  const own = engines();
+  const text = `[link]\nrate = "50Mbps"\nbuffer = "10p"\n[[flows]]\nrtt = "100ms"\ncca = "newreno"\n`;
+  const isOutside = (packets: number): boolean => {
+    const overrides = [`link.buffer=${packets}p`];
+    return isOutsideDomain({ packets, runs: [own.ask({ do: "answer", engine: "fluid", text, overrides })] });
+  };
+  expect(isOutside(5)).toBe(true);
+  expect(isOutside(5000)).toBe(false);
 });

@@ -169,7 +169,8 @@ def test_controls_change_the_text_and_the_text_the_controls(browser: Any, page: 
     lab.type(QUICK.replace('cca   = "newreno"', 'cca = "bbr"').replace('"20p"', '"50p"'))
     choice = "return [...document.querySelectorAll('select')].map((it) => it.value)"
     until(lambda: "bbr" in browser.execute_script(choice))
-    assert "50p" in lab.text(".pair output")
+    number = "return document.querySelector('.buffer .number').value"
+    until(lambda: browser.execute_script(number) == "50")
     assert not lab.complaints()
 
 
@@ -301,7 +302,7 @@ def test_nothing_is_fetched_and_nothing_else_may_run(browser: Any, page: Path) -
         "const it = document.createElement('script'); it.textContent = 'window.bad = 1'; document.body.append(it)"
     )
     assert browser.execute_script("return window.bad ?? 0") == 0
-    assert page.stat().st_size < 2_000_000
+    assert page.stat().st_size < 1_600_000
 
 
 @pytest.mark.sampled(2)
@@ -315,7 +316,4 @@ def test_a_page_fits_its_screen_and_is_accessible(browser: Any, page: Path, widt
 
     browser.execute_cdp_cmd("Runtime.evaluate", {"expression": Path(AXE_FILE_PATH).read_text(encoding="utf-8")})
     found = browser.execute_async_script("const done = arguments[0]; axe.run().then((it) => done(it.violations))")
-    serious = [
-        (each["id"], each["nodes"][0]["html"][:120]) for each in found if each["impact"] in ("serious", "critical")
-    ]
-    assert not serious
+    assert not [(each["id"], each["nodes"][0]["html"][:120]) for each in found]

@@ -45,6 +45,8 @@ def firefox() -> Iterator[Any]:
     options = Options()
     options.binary_location = program
     options.add_argument("-headless")
+    # With reduced motion the page opens paused.
+    options.set_preference("ui.prefersReducedMotion", 1)
     running = webdriver.Firefox(options=options, service=Service(driver))
     running.set_script_timeout(60)
     running.set_window_size(1280, 900)
@@ -116,11 +118,11 @@ def test_its_numbers_are_this_machines(opened: Any, experiments: Shelf, name: st
     )
     button(opened, "Run it").click()
     assert rows(opened) == experiments.table(name, experiments.natively(name))
-    button(opened, "Close").click()
+    button(opened, "All experiments").click()
 
 
 def test_a_mistake_is_said_and_a_link_brings_its_scenario(opened: Any, page: Path) -> None:
-    script = """const area = document.querySelector('textarea'); area.value = arguments[0];
+    script = """const area = document.querySelector('.editor textarea'); area.value = arguments[0];
         area.dispatchEvent(new Event('input', {bubbles: true}))"""
     opened.execute_script(script, QUICK.replace('"10Mbps"', '"fast"'))
     assert until(lambda: written(opened, "#wrong")).startswith("scenario:3: link.rate")

@@ -18,7 +18,7 @@ def taken(lab: Lab, what: str, name: str, folder: Path) -> bytes:
     """The file that the browser saves when something of the menu is chosen."""
     behavior = {"behavior": "allow", "downloadPath": str(folder)}
     lab.browser.execute_cdp_cmd("Browser.setDownloadBehavior", behavior)
-    lab.choose("Save", what)
+    lab.save(what)
     path = folder / name
     until(lambda: path.exists() and path.stat().st_size > 0 and lab.text(".saved").endswith("saved"), 60.0)
     return path.read_bytes()

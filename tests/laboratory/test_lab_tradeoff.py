@@ -107,6 +107,7 @@ def slider(lab: Lab, label: str) -> Any:
 @pytest.mark.long
 def test_background_comes_and_goes_by_keys(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
+    lab.tab("Controls")
     slider(lab, "Load").send_keys(Keys.ARROW_RIGHT)
     until(lambda: "background" in lab.written())
     # The same slider goes on, without a click.
@@ -129,6 +130,7 @@ def test_background_comes_and_goes_by_keys(browser: Any, page: Path) -> None:
 @pytest.mark.long
 def test_jitter_is_drawn_for_each_flow_and_stays_in_proportion(browser: Any, page: Path) -> None:
     lab = Lab(browser, page)
+    lab.tab("Controls")
     for _ in range(4):
         slider(lab, "Jitter").send_keys(Keys.ARROW_RIGHT)
     until(lambda: '{ value = "20ms", jitter = { uniform = ["0s", "2ms"] } }' in lab.written())

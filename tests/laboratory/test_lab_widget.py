@@ -132,6 +132,8 @@ class Notebook:
         page.write_text(
             NOTEBOOK.format(policy=meta, traits=state, code=f"{body}\nconst shown = {name};"), encoding="utf-8"
         )
+        motion = {"features": [{"name": "prefers-reduced-motion", "value": "no-preference"}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", motion)
         browser.get("about:blank")
         browser.get(page.as_uri())
 
@@ -157,7 +159,7 @@ class Notebook:
         return sum(target["type"] == "worker" for target in targets)
 
 
-TYPE = """const area = document.querySelector('textarea'); area.value = {text};
+TYPE = """const area = document.querySelector('.editor textarea'); area.value = {text};
     area.dispatchEvent(new Event('input', {{bubbles: true}}))"""
 
 
@@ -166,7 +168,7 @@ TYPE = """const area = document.querySelector('textarea'); area.value = {text};
 def test_a_cell_runs_the_page(browser: Any, tmp_path: Path, code: str, policy: str) -> None:
     notebook = Notebook(browser, tmp_path, code, policy=policy)
     until(lambda: notebook.title() == "Two flows")
-    notebook.inside("document.querySelector('button.main').click()")
+    # It runs without a click.
     time = "return document.querySelector('.figures dd')?.textContent ?? ''"
     first = until(lambda: notebook.inside(time))
     until(lambda: notebook.inside(time) != first)
@@ -187,7 +189,7 @@ def test_page_and_model_follow_each_other(browser: Any, tmp_path: Path, code: st
     assert until(lambda: notebook.run("return saved")) == [right]
     notebook.run(f"model.set('text', {json.dumps(QUICK.replace('Two flows', 'From Python'))})")
     until(lambda: notebook.title() == "From Python")
-    assert "From Python" in notebook.inside("return document.querySelector('textarea').value")
+    assert "From Python" in notebook.inside("return document.querySelector('.editor textarea').value")
     assert notebook.run("return saved") == [right]
 
 
@@ -240,5 +242,5 @@ def test_nobody_else_tells_the_page_or_the_widget_anything(browser: Any, tmp_pat
         notebook.run(f"document.querySelector('iframe').contentWindow.postMessage({odd}, '*')")
     notebook.run("return new Promise((resolve) => setTimeout(resolve, 600))")
     assert notebook.run("return saved") == []
-    assert notebook.inside("return document.querySelector('textarea').value") == QUICK
+    assert notebook.inside("return document.querySelector('.editor textarea').value") == QUICK
     assert notebook.run("return document.querySelector('iframe').offsetHeight") > 99

@@ -16,10 +16,18 @@ def lacking(why: str) -> NoReturn:
     pytest.skip(why)
 
 
-def show(browser: Any, path: Path, width: int, *, scheme: str = "light", media: str = "") -> None:
-    """Open a page on a screen of this width, by day ("light") or by night ("dark"), or as it is printed."""
+def show(
+    browser: Any, path: Path, width: int, *, scheme: str = "light", media: str = "", motion: str = "reduce"
+) -> None:
+    """Open a page on a screen of this width, by day ("light") or by night ("dark"), or as it is printed.
+
+    A system that asks for reduced motion gets a laboratory that is paused.
+    """
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": motion},
+    ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
     browser.get(path.as_uri())

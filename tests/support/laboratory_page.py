@@ -54,10 +54,10 @@ def until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
 class Lab:
     """The laboratory as a visitor sees it."""
 
-    def __init__(self, browser: Any, page: Path, fragment: str = "", width: int = 1280, scheme: str = "light") -> None:
+    def __init__(self, browser: Any, page: Path, fragment: str = "", width: int = 1280, **screen: str) -> None:
         self.browser = browser
         browser.get("about:blank")
-        show(browser, page, width, scheme=scheme)
+        show(browser, page, width, **screen)
         if fragment:
             browser.get("about:blank")
             browser.get(f"{page.as_uri()}#{fragment}")
@@ -95,14 +95,32 @@ class Lab:
             select.value = arguments[1]; select.dispatchEvent(new Event('change', {bubbles: true}))"""
         self.browser.execute_script(script, label, value)
 
+    def save(self, value: str) -> None:
+        """Choose an entry of the menu for saving."""
+        script = """[...document.querySelectorAll('.menu > button')]
+            .find((it) => it.textContent.startsWith('Save')).click();
+            const done = arguments[1];
+            const look = () => {
+                const entry = document.querySelector(`[role=menuitem][data-value="${arguments[0]}"]`);
+                if (!entry) return setTimeout(look, 5);
+                entry.click();
+                done(true);
+            };
+            look();"""
+        self.browser.execute_async_script(script, value)
+
+    def tab(self, name: str) -> None:
+        """Show a tab of the side: Experiments, Controls or Text."""
+        button(self.browser, name).click()
+
     def type(self, text: str) -> None:
         """Another text in the editor."""
-        script = """const area = document.querySelector('textarea'); area.value = arguments[0];
+        script = """const area = document.querySelector('.editor textarea'); area.value = arguments[0];
             area.dispatchEvent(new Event('input', {bubbles: true}))"""
         self.browser.execute_script(script, text)
 
     def written(self) -> str:
-        return str(self.browser.execute_script("return document.querySelector('textarea').value"))
+        return str(self.browser.execute_script("return document.querySelector('.editor textarea').value"))
 
     def outcome(self) -> str:
         return self.text(".outcome").replace("\u202f", " ")
@@ -119,12 +137,11 @@ def fragment(text: str) -> str:
 
 
 def button(browser: Any, text: str) -> Any:
-    from selenium.webdriver.common.by import By
-
-    def found() -> Any:
-        return next((it for it in browser.find_elements(By.TAG_NAME, "button") if it.text.startswith(text)), None)
-
-    return until(found)
+    """The first button in view whose text begins with this one, as soon as it is there."""
+    # In one step, because a running page replaces buttons between two.
+    script = """return [...document.querySelectorAll('button')]
+        .find((it) => it.checkVisibility() && it.innerText.trim().startsWith(arguments[0]))"""
+    return until(lambda: browser.execute_script(script, text))
 
 
 def rows(browser: Any) -> list[list[str]]:

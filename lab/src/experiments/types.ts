@@ -33,6 +33,46 @@ export type Prediction =
   /** Curve of a share, with a point for each run. */
   | { kind: "curve"; metric: string; axis: string };
 
+/** Number line on which the answers of a choice are regions and the result is a point. */
+export interface Scale {
+  title: string;
+  unit: string;
+  /** Measured value. */
+  value: (found: Results) => number;
+  /** Bounds between regions, in ascending order, and the number of the answer for each region. */
+  bounds: readonly number[];
+  answers: readonly number[];
+  range: readonly [number, number];
+  isLog?: boolean;
+}
+
+/** Row of an experiment's sketch: senders, a queue, and a link. */
+export interface SketchRow {
+  /** Number of senders. */
+  flows: number;
+  /** Length of the queue's box and its filled part, from 0 to 1. */
+  buffer: number;
+  fill: number;
+  /** Whether each flow has a queue, packets come in bursts, packets have marks, or packets are lost. */
+  has?: readonly ("lanes" | "bursts" | "marks" | "losses")[];
+}
+
+/** Guide of an experiment: what a visitor sees before and after its runs. */
+export interface Guide {
+  rows: readonly SketchRow[];
+  /** Reason for the result, in one sentence. */
+  reason: string;
+  /** Meaning of the result for a buffer, in one sentence. */
+  meaning: string;
+  /** Addresses of the papers. */
+  links: readonly { title: string; url: string }[];
+  /** Number line of a choice. */
+  scale?: Scale;
+}
+
+/** Experiment of the page, with its guide. */
+export type GuidedExperiment = Experiment & Guide & { level: number };
+
 export interface Experiment {
   id: string;
   title: string;

@@ -1,0 +1,79 @@
+/** The buffer as a number, on a slider and by halves and doubles, beside the end of the queue in the picture. */
+
+import { useState } from "preact/hooks";
+import { packetsAt, placeOf, scaleEnd, stepped, UNITS, unitsPerPacket } from "./buffer_scale.ts";
+import type { Model } from "./model.ts";
+import { digits } from "./numbers.ts";
+import { Term } from "./terms.tsx";
+
+interface Props {
+  model: Model;
+  packets: number;
+  unit: string;
+  onUnit: (unit: string) => void;
+  onPackets: (packets: number) => void;
+}
+
+/** Number of positions of the slider. */
+const POSITIONS = 1000;
+
+export function BufferRow({ model, packets, unit, onUnit, onPackets }: Props): preact.JSX.Element {
+  const { resolved } = model;
+  const end = scaleEnd(resolved);
+  const isOff = !model.isChangeable || !resolved?.controls.buffer;
+  const per = (resolved && unitsPerPacket(resolved, unit)) ?? 1;
+  const shown = unit === "p" ? `${Math.round(packets)}` : digits(packets * per);
+  const [typed, setTyped] = useState<string | null>(null);
+  const take = (text: string): void => {
+    setTyped(null);
+    const value = Number(text.replace(",", "."));
+    if (Number.isFinite(value) && value > 0 && text !== shown)
+      onPackets(Math.max(1, Math.round(value / per)));
+  };
+  return (
+    <fieldset class="buffer" disabled={isOff}>
+      <legend class="hidden">Buffer</legend>
+      <span class="name">
+        <Term name="buffer">Buffer</Term>
+      </span>
+      <input
+        class="number"
+        type="text"
+        inputMode="decimal"
+        aria-label="Buffer"
+        value={typed ?? shown}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => take(event.currentTarget.value)}
+      />
+      <label class="unit-of">
+        <span class="hidden">Unit of the buffer</span>
+        <select value={unit} onChange={(event) => onUnit(event.currentTarget.value)}>
+          {UNITS.filter(([suffix]) => !resolved || unitsPerPacket(resolved, suffix) !== null).map(
+            ([suffix, name]) => (
+              <option value={suffix} key={suffix}>
+                {name}
+              </option>
+            ),
+          )}
+        </select>
+      </label>
+      <input
+        class="fine"
+        type="range"
+        min={0}
+        max={POSITIONS}
+        step={1}
+        aria-label="Buffer on a logarithmic scale"
+        aria-valuetext={`${Math.round(packets)} packets`}
+        value={Math.round(POSITIONS * placeOf(packets, end))}
+        onInput={(event) => onPackets(packetsAt(Number(event.currentTarget.value) / POSITIONS, end))}
+      />
+      <button type="button" onClick={() => onPackets(stepped(packets, -0.5, end))}>
+        Halve
+      </button>
+      <button type="button" onClick={() => onPackets(stepped(packets, 1, end))}>
+        Double
+      </button>
+    </fieldset>
+  );
+}

@@ -1,0 +1,32 @@
+/** Copying of texts to the clipboard, and the links of the page. */
+
+import { fragmentOf, type Shared } from "./share.ts";
+
+/** Shows a short message for some seconds. */
+export type Say = (status: string) => void;
+
+/** Copies a text and says so, or says where it is otherwise. */
+export async function copyText(text: string, subject: string, say: Say, elsewhere = ""): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${subject} copied`);
+  } catch {
+    say(`this browser does not allow the page to copy the ${subject}${elsewhere}`);
+  }
+}
+
+/** Puts content into the address of the page, and copies the address. */
+export async function copyLink(shared: Shared, subject: string, say: Say): Promise<void> {
+  try {
+    location.hash = await fragmentOf(shared);
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : String(error)}; save the scenario instead`);
+    return;
+  }
+  await copyText(location.href, subject, say, "; it is in the address bar");
+}
+
+/** Shell command that runs the scenario natively. */
+export function commandOf(text: string): string {
+  return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
+}

@@ -1,0 +1,92 @@
+/** The four readouts of a run, each with its time span, and the counters of the run. */
+
+import { useRef } from "preact/hooks";
+import type { Model } from "./model.ts";
+import { amount, rate, share, short, time } from "./numbers.ts";
+import type { Readout as Recent } from "./readouts.ts";
+import { Term, type TermName } from "./terms.tsx";
+
+/** Time for which a number stays, so that it can be read, in milliseconds. */
+const HOLD_MS = 200;
+
+/** Readouts that change a few times per second while a run plays. */
+function useHeld(model: Model): { now: Recent | null; delayS: number } {
+  const held = useRef<{ sinceMs: number; of: unknown; now: Recent | null; delayS: number } | null>(null);
+  const { readouts, picture, resolved } = model;
+  const ms = performance.now();
+  const isFresh = held.current?.of === readouts && ms - held.current.sinceMs < HOLD_MS;
+  if (!isFresh || model.phase !== "playing" || !held.current?.now) {
+    const delayS = picture?.links[resolved?.target ?? 0]?.backlogS ?? 0;
+    held.current = { sinceMs: ms, of: readouts, now: readouts.now, delayS };
+  }
+  return held.current as { now: Recent | null; delayS: number };
+}
+
+export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
+  const { picture, resolved, report } = model;
+  const link = picture?.links[resolved?.target ?? 0];
+  const { now, delayS } = useHeld(model);
+  const span = now ? `last ${time(now.spanS)}` : "no span yet";
+  const whole = `${time(resolved?.warmup_s ?? 0)} to ${time((resolved?.warmup_s ?? 0) + (resolved?.measure_s ?? 0))}`;
+  const mean = (name: string): number => report?.metrics[name]?.mean ?? Number.NaN;
+  return (
+    <>
+      <dl class="readouts">
+        <Readout
+          term="utilization"
+          name="Utilization"
+          value={share(report ? mean("utilization") : (now?.utilization ?? Number.NaN))}
+          span={report ? whole : span}
+        />
+        <Readout
+          term="loss"
+          name="Loss rate"
+          value={share(report ? mean("loss_rate") : (now?.lossRate ?? Number.NaN))}
+          span={report ? whole : span}
+        />
+        <Readout
+          term={report ? "p99" : "delay"}
+          name={report ? "Queueing delay, p99" : "Queueing delay"}
+          value={time(report ? mean("queue_delay_p99_s") : delayS)}
+          span={report ? whole : "now"}
+        />
+        <Readout
+          term="goodput"
+          name="Goodput"
+          value={rate(report ? mean("goodput_bps") : (now?.goodputBps ?? Number.NaN))}
+          span={report ? whole : span}
+        />
+      </dl>
+      <dl class="figures" aria-label="Counters">
+        <Figure name="time" value={time(picture?.timeS ?? 0)} />
+        <Figure name="packets" value={short(link?.arrivals ?? 0)} />
+        <Figure name="lost" value={amount(link?.drops ?? 0)} />
+        <Figure name="marked" value={amount(link?.marks ?? 0)} />
+        <Figure name="events per second" value={short(model.eventsPerSecond)} />
+      </dl>
+    </>
+  );
+}
+
+function Readout(props: { term: TermName; name: string; value: string; span: string }): preact.JSX.Element {
+  const { term, name, value, span } = props;
+  return (
+    <div>
+      <dt>
+        <Term name={term}>{name}</Term>
+      </dt>
+      <dd>
+        <b>{value}</b> <span class="span">{span}</span>
+      </dd>
+    </div>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }): preact.JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
