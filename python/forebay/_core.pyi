@@ -337,7 +337,7 @@ class Captured(TypedDict):
     packets: int
     between_ns: tuple[int, int] | None
     connections: int
-    most_alive: int
+    max_concurrent_flows: int
     evicted: int
     unobserved: Amount
     ahead_ns: list[int]

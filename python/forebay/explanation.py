@@ -284,6 +284,7 @@ def _model(text: str) -> Explanation:
         Quantity(each["name"], each["unit"], tuple(Parameter(**parameter) for parameter in each["parameters"]))
         for each in data["quantities"]
     )
+    data["worked_example"] = data.pop("worked")
     return Explanation(**data)
 
 

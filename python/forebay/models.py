@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["call", "names"]
+
+#: Present names of parameters by their deprecated names.
+_RENAMED = {"kept": "beta"}
 
 
 def names() -> dict[str, list[str]]:
@@ -46,6 +50,10 @@ def call(model: str, quantity: str, **parameters: ArrayLike) -> NDArray[np.float
     >>> call("mm1k", "loss", load=[0.5, 0.9], system_capacity=1)
     array([0.33333333, 0.47368421])
     """
+    for name in _RENAMED.keys() & parameters.keys():
+        text = f"the parameter `{name}` is deprecated; use `{_RENAMED[name]}`"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        parameters.setdefault(_RENAMED[name], parameters.pop(name))
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in parameters.items()}
     shape = np.broadcast_shapes(*(array.shape for array in arrays.values())) if arrays else ()
     flat = {name: np.ascontiguousarray(np.broadcast_to(array, shape)).reshape(-1) for name, array in arrays.items()}

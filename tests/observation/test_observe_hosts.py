@@ -160,7 +160,7 @@ def flow(folder: Path, before: int) -> Observed:
 @pytest.mark.parametrize("before", [5_000, 10_000_000, 25_000_000, 49_000_000])
 def test_a_receiver_s_window_limits_wherever_it_is_captured(before: int, tmp_path: Path) -> None:
     found = flow(tmp_path, before)
-    assert found.limited_flows.value == 0
+    assert found.limited.value == 0
     [held] = found.long_flows
     assert held.limit is Limit.RECEIVER
     assert receiver_share(held.stream) > 0.6

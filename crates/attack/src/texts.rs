@@ -148,7 +148,7 @@ pub(crate) fn overrides(bytes: &[u8]) {
     let start = start.unwrap_or_else(|error| panic!("{error}"));
     let mut scenario = start.clone();
     for line in text.split('\n').take(MOST_CHANGES) {
-        let change = match Override::asked_by("set", line) {
+        let change = match Override::for_argument("set", line) {
             Ok(change) => change,
             Err(error) => {
                 check_asked(&error);

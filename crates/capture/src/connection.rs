@@ -48,7 +48,7 @@ enum Handshake {
 
 /// Class of the time after which a silent connection is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
+pub(crate) enum TimeoutClass {
     /// A UDP flow: 60 s.
     Datagrams,
     /// An open connection: 300 s.
@@ -123,13 +123,13 @@ impl Connection {
     }
 
     /// The class of the time that the connection may be silent.
-    pub(crate) fn patience(&self) -> Patience {
+    pub(crate) fn timeout_class(&self) -> TimeoutClass {
         if self.protocol != TCP {
-            Patience::Datagrams
+            TimeoutClass::Datagrams
         } else if self.is_closed() {
-            Patience::Closed
+            TimeoutClass::Closed
         } else {
-            Patience::Open
+            TimeoutClass::Open
         }
     }
 

@@ -62,7 +62,7 @@ pub enum CaptureError {
 const MOST_CHARACTERS: usize = 200;
 
 /// A name that is safe in a message: shortened, with control and directional characters escaped.
-pub(crate) fn legible(name: &str) -> String {
+pub(crate) fn sanitized(name: &str) -> String {
     let mut shown = String::new();
     for (number, letter) in name.chars().enumerate() {
         if number == MOST_CHARACTERS {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use interfaces::Interface;
 
-use crate::error::{CaptureError, legible};
+use crate::error::{CaptureError, sanitized};
 use crate::frame::{self, Frame};
 use crate::notes::Notes;
 use crate::packet::Packet;
@@ -25,7 +25,7 @@ use interfaces::Interfaces;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use record::{Record, Stop};
-use source::{Packing, Tally, unpacked};
+use source::{Packing, ReadProgress, unpacked};
 use window::{Ahead, Window};
 
 /// Reads one capture.
@@ -43,7 +43,7 @@ use window::{Ahead, Window};
 /// ```
 pub struct Reader {
     name: String,
-    tally: Arc<Tally>,
+    tally: Arc<ReadProgress>,
     size: Option<u64>,
     packing: Packing,
     window: Window,
@@ -100,8 +100,8 @@ impl Reader {
         source: impl Read + Send + 'static,
         size: Option<u64>,
     ) -> Result<Self, CaptureError> {
-        let name = legible(name);
-        let tally = Arc::new(Tally::default());
+        let name = sanitized(name);
+        let tally = Arc::new(ReadProgress::default());
         let (unpacked, packing) =
             unpacked(source, &tally).map_err(|error| unreadable(&name, &error))?;
         let mut window = Window::new(unpacked);
@@ -109,7 +109,7 @@ impl Reader {
         let format = match Format::begin(&mut window, &mut interfaces, &tally) {
             Ok(Some(format)) => format,
             Ok(None) => {
-                let found = told_of(window.data(), packing);
+                let found = describe_unreadable(window.data(), packing);
                 return Err(CaptureError::NotACapture { name, found });
             }
             Err(stop) => return Err(refusal(&name, packing, &tally, stop)),
@@ -261,7 +261,7 @@ impl Format {
     fn begin(
         window: &mut Window,
         interfaces: &mut Interfaces,
-        tally: &Tally,
+        tally: &ReadProgress,
     ) -> Result<Option<Self>, Stop> {
         let ahead = window.need(4).or_else(|error| {
             // A packed file that is cut off may have delivered some bytes before.
@@ -294,7 +294,7 @@ impl Format {
 }
 
 /// Describes the first bytes of a file that is no capture.
-fn told_of(head: &[u8], packing: Packing) -> String {
+fn describe_unreadable(head: &[u8], packing: Packing) -> String {
     let within = match packing {
         Packing::Plain => String::new(),
         packed => format!(" within {}", packed.name()),
@@ -309,7 +309,7 @@ fn told_of(head: &[u8], packing: Packing) -> String {
 
 fn unreadable(name: &str, error: &std::io::Error) -> CaptureError {
     CaptureError::Unreadable {
-        name: legible(name),
+        name: sanitized(name),
         why: why(error),
     }
 }
@@ -321,10 +321,10 @@ fn why(error: &std::io::Error) -> String {
         Some((words, _)) => words,
         None => &told,
     };
-    legible(words)
+    sanitized(words)
 }
 
-fn refusal(name: &str, packing: Packing, tally: &Tally, stop: Stop) -> CaptureError {
+fn refusal(name: &str, packing: Packing, tally: &ReadProgress, stop: Stop) -> CaptureError {
     let name = name.to_owned();
     match (stop, tally.failure()) {
         (Stop::Unreadable(_), Some(error)) => CaptureError::Unreadable {

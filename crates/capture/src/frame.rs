@@ -105,7 +105,7 @@ fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found,
     for _ in 0..MOST_LAYERS {
         let step = if matches!(layer, Layer::Internet) {
             Internet::read(bytes).map(|internet| {
-                let (found, inner) = told(&internet, outer.as_ref(), frame, &facts);
+                let (found, inner) = packet_and_payload(&internet, outer.as_ref(), frame, &facts);
                 outer = Some(found);
                 inner
             })
@@ -126,7 +126,7 @@ fn innermost(layer: Layer, bytes: Bytes<'_>, frame: &Frame<'_>) -> Result<Found,
 
 /// The packet of an IP header, and its payload if that may be another packet.
 #[inline]
-fn told<'a>(
+fn packet_and_payload<'a>(
     internet: &Internet<'a>,
     outer: Option<&Found>,
     frame: &Frame<'_>,

@@ -150,7 +150,7 @@ impl Observer {
             let numbered = port.number;
             let interface = port.finish();
             let mut interface = if before == Some(numbered) {
-                told_late(interface, &late)
+                with_late_signals(interface, &late)
             } else {
                 interface
             };
@@ -350,7 +350,7 @@ fn telling(table: &mut Table) -> impl FnMut(Owner, QueueEvent) -> bool {
 }
 
 /// Adds to the streams the drops and marks that became known after their ends.
-fn told_late(mut interface: ObservedInterface, late: &Late) -> ObservedInterface {
+fn with_late_signals(mut interface: ObservedInterface, late: &Late) -> ObservedInterface {
     for (side, direction) in (0..).zip(&mut interface.directions) {
         let streams = &mut direction.streams;
         for stream in streams.long.iter_mut().chain(&mut streams.sample) {

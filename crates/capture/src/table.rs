@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
 
-use crate::connection::{Connection, Patience};
+use crate::connection::{Connection, TimeoutClass};
 use crate::packet::Packet;
 
 /// Interface, protocol and both ends in sorted order, so both directions share it.
@@ -66,7 +66,7 @@ fn number(address: IpAddr) -> (u128, bool) {
 /// Placeholder for a missing slot.
 const NONE: u32 = u32::MAX;
 
-/// Maximum silence of a connection in nanoseconds, by patience.
+/// Maximum silence of a connection in nanoseconds, by class.
 const IDLE: [u64; 3] = [60_000_000_000, 300_000_000_000, 5_000_000_000];
 
 /// Live connections.
@@ -75,7 +75,7 @@ pub(crate) struct Table {
     found: HashMap<Key, u32, RandomState>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// First and last slot of each patience, in the order of their last packets.
+    /// First and last slot of each class, in the order of their last packets.
     queues: [(u32, u32); 3],
     most: usize,
 }
@@ -86,7 +86,7 @@ struct Slot {
     /// Whether half 0 is the greater end.
     greater: bool,
     last: u64,
-    patience: usize,
+    timeout_class: usize,
     before: u32,
     behind: u32,
     connection: Option<Box<Connection>>,
@@ -128,7 +128,7 @@ impl Table {
             key,
             greater,
             last: 0,
-            patience: usize::MAX,
+            timeout_class: usize::MAX,
             before: NONE,
             behind: NONE,
             connection: Some(Box::new(connection)),
@@ -159,18 +159,18 @@ impl Table {
         let Some(connection) = &it.connection else {
             return;
         };
-        let patience = match connection.patience() {
-            Patience::Datagrams => 0,
-            Patience::Open => 1,
-            Patience::Closed => 2,
+        let timeout_class = match connection.timeout_class() {
+            TimeoutClass::Datagrams => 0,
+            TimeoutClass::Open => 1,
+            TimeoutClass::Closed => 2,
         };
-        let (first, last) = self.queues[patience];
-        (it.last, it.patience, it.before, it.behind) = (time, patience, last, NONE);
+        let (first, last) = self.queues[timeout_class];
+        (it.last, it.timeout_class, it.before, it.behind) = (time, timeout_class, last, NONE);
         if last == NONE {
-            self.queues[patience] = (slot, slot);
+            self.queues[timeout_class] = (slot, slot);
         } else {
             self.slots[last as usize].behind = slot;
-            self.queues[patience] = (first, slot);
+            self.queues[timeout_class] = (first, slot);
         }
     }
 
@@ -218,11 +218,11 @@ impl Table {
 
     fn unlink(&mut self, slot: u32) {
         let it = &mut self.slots[slot as usize];
-        let (before, behind, patience) = (it.before, it.behind, it.patience);
-        let Some(&(first, last)) = self.queues.get(patience) else {
+        let (before, behind, timeout_class) = (it.before, it.behind, it.timeout_class);
+        let Some(&(first, last)) = self.queues.get(timeout_class) else {
             return;
         };
-        it.patience = usize::MAX;
+        it.timeout_class = usize::MAX;
         if before != NONE {
             self.slots[before as usize].behind = behind;
         }
@@ -231,6 +231,6 @@ impl Table {
         }
         let first = if first == slot { behind } else { first };
         let last = if last == slot { before } else { last };
-        self.queues[patience] = (first, last);
+        self.queues[timeout_class] = (first, last);
     }
 }

@@ -3,7 +3,7 @@
 
 use forebay_scenario::{Check, Holds, ModelError};
 
-use crate::mix::{Asked, shared};
+use crate::mix::{FlowRequirement, shared};
 use crate::numeric::settled;
 use crate::response::Response;
 use crate::situation::{Situation, nothing_left};
@@ -109,7 +109,7 @@ pub(crate) fn many_sources(s: &Situation) -> Check {
 pub(crate) fn loss_based(s: &Situation) -> Check {
     let fits = |part: &crate::mix::Part| part.response.is_some();
     let assumption = "controllers that cut at a loss";
-    let check = s.mix.check(&Asked {
+    let check = s.mix.check(&FlowRequirement {
         assumption,
         about: "congestion controls that reduce the window at a loss by a known factor",
         fits: &fits,
@@ -135,7 +135,7 @@ pub(crate) fn loss_based(s: &Situation) -> Check {
 
 /// Checks that the windows follow Reno, whatever the controller's name.
 pub(crate) fn reno(s: &Situation) -> Check {
-    s.mix.check(&Asked {
+    s.mix.check(&FlowRequirement {
         assumption: "Reno windows",
         about: "Reno",
         fits: &|part| part.response.as_deref().is_some_and(Response::is_reno),

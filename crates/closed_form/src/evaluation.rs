@@ -56,7 +56,7 @@ mod tests {
     fn references_fill_the_parameters_of_their_quantities() {
         for model in models() {
             for reference in model.references {
-                let Some(name) = reference.stands_for() else {
+                let Some(name) = reference.model_quantity() else {
                     continue;
                 };
                 let quantity = model.quantity(name).unwrap();

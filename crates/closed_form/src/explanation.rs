@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn arrays_broadcast() {
-        let two = given(&[("kept", &[0.5]), ("buffer_bdp", &[0.0, 1.0])]);
+        let two = given(&[("beta", &[0.5]), ("buffer_bdp", &[0.0, 1.0])]);
         assert_eq!(call("one-flow", "utilization", &two).unwrap(), [0.75, 1.0]);
-        let bad = given(&[("kept", &[0.5, 0.6]), ("buffer_bdp", &[0.0, 0.5, 1.0])]);
+        let bad = given(&[("beta", &[0.5, 0.6]), ("buffer_bdp", &[0.0, 0.5, 1.0])]);
         assert!(matches!(
             call("one-flow", "utilization", &bad),
             Err(FormulaError::Length { .. })
         ));
-        let unknown = given(&[("beta", &[0.5])]);
+        let unknown = given(&[("gamma", &[0.5])]);
         assert!(matches!(
             call("one-flow", "utilization", &unknown),
             Err(FormulaError::Unknown(_))
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_million_evaluations_at_once_rise_with_the_buffer() {
         let buffers: Vec<f64> = (0..1_000_000).map(f64::from).map(|k| k * 1e-6).collect();
-        let arguments = given(&[("kept", &[0.5]), ("buffer_bdp", &buffers)]);
+        let arguments = given(&[("beta", &[0.5]), ("buffer_bdp", &buffers)]);
         let values = call("one-flow", "utilization", &arguments).unwrap();
         assert_eq!(values.len(), 1_000_000);
         assert!(values.windows(2).all(|pair| pair[0] <= pair[1] + 1e-15));

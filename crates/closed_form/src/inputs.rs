@@ -37,10 +37,10 @@ pub(crate) const RTTS: Input = Input::new(
 pub(crate) const CAPACITY: Input =
     Input::new("capacity_pps", "packets/s", "rate of the link", "above 0");
 pub(crate) const FLOWS: Input = Input::new("flows", "flows", "number of long flows", "above 0");
-pub(crate) const KEPT: Input = Input::new(
-    "kept",
+pub(crate) const DECREASE_FACTOR: Input = Input::new(
+    "beta",
     "1",
-    "fraction of the window kept at a cut",
+    "decrease factor: window after a decrease / window before",
     "0 < x < 1",
 )
 .or(0.5);
@@ -72,8 +72,12 @@ pub(crate) const MEAN_WINDOW: Symbol = symbol("w", "mean window", "packets");
 pub(crate) const LOSS_PROBABILITY: Symbol = symbol("p", "probability that a packet is lost", "1");
 /// The round-trip time of a response function.
 pub(crate) const ROUND_TRIP: Symbol = symbol("R", "round-trip time", "s");
-/// The fraction of the window kept at a multiplicative decrease.
-pub(crate) const BETA: Symbol = symbol("β", "fraction of the window kept at a cut", "1");
+/// The decrease factor: window after a multiplicative decrease / window before.
+pub(crate) const BETA: Symbol = symbol(
+    "β",
+    "decrease factor: window after a decrease / window before",
+    "1",
+);
 /// The buffer.
 pub(crate) const BUF: Symbol = symbol("B", "buffer", "packets");
 /// The bandwidth-delay product.

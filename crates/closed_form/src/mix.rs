@@ -62,13 +62,13 @@ impl Part {
     }
 
     /// Fraction of a window of `window` packets that a flow keeps at a multiplicative decrease.
-    pub(crate) fn kept(&self, window: f64) -> Option<f64> {
-        Some(self.response.as_ref()?.kept(window))
+    pub(crate) fn beta(&self, window: f64) -> Option<f64> {
+        Some(self.response.as_ref()?.beta(window))
     }
 }
 
 /// The requirement of a rule for each flow.
-pub(crate) struct Asked<'a> {
+pub(crate) struct FlowRequirement<'a> {
     /// The assumption in a few words.
     pub(crate) assumption: &'static str,
     /// The flows that the rule describes, as in "the rule is about ...".
@@ -103,7 +103,7 @@ impl Mix {
         const WINDOW: f64 = 100.0;
         let rank = |part: &Part| {
             let share = self.share(|other| fits(other) && other.controller == part.controller);
-            (share, -part.kept(WINDOW).unwrap_or(1.0))
+            (share, -part.beta(WINDOW).unwrap_or(1.0))
         };
         let fitting = self.parts.iter().filter(|part| fits(part));
         fitting.max_by(|a, b| {
@@ -143,7 +143,7 @@ impl Mix {
     }
 
     /// Checks the share of the flows that a rule describes.
-    pub(crate) fn check(&self, asked: &Asked<'_>) -> Check {
+    pub(crate) fn check(&self, asked: &FlowRequirement<'_>) -> Check {
         let fits = asked.fits;
         let (noun, about) = (self.noun, asked.about);
         let share = self.share(fits);

@@ -86,21 +86,21 @@ pub(crate) fn residual_goal(s: &Situation, goal: f64) -> Result<f64, ModelError>
     Ok(((goal - 1.0 + residual) / residual).clamp(1e-9, 1.0))
 }
 
-/// Fraction of the fair window that the long flows keep at a multiplicative decrease.
-pub(crate) fn kept(s: &Situation) -> Result<f64, ModelError> {
+/// Decrease factor of the long flows at the fair window.
+pub(crate) fn beta(s: &Situation) -> Result<f64, ModelError> {
     let window = s.fair_window()?;
-    let kept = s.mix.cutting().and_then(|part| part.kept(window));
-    kept.ok_or_else(|| no_law(s))
+    let beta = s.mix.cutting().and_then(|part| part.beta(window));
+    beta.ok_or_else(|| no_response_function(s))
 }
 
 /// The response function of the commonest controller that has one.
 pub(crate) fn response(s: &Situation) -> Result<&dyn Response, ModelError> {
     let cutting = s.mix.cutting().and_then(|part| part.response.as_deref());
-    cutting.ok_or_else(|| no_law(s))
+    cutting.ok_or_else(|| no_response_function(s))
 }
 
 /// The error if no controller has a response function.
-fn no_law(s: &Situation) -> ModelError {
+fn no_response_function(s: &Situation) -> ModelError {
     if s.mix.kinds(|_| true) == 0 {
         return no_long_flows();
     }

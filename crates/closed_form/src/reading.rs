@@ -104,7 +104,9 @@ impl Situation {
         for offer in &mut *offers {
             let group = offer.group;
             // Groups with equal requests are one population, however they are divided.
-            let alike = groups.iter().filter(|other| asks_alike(group, other));
+            let alike = groups
+                .iter()
+                .filter(|other| have_equal_demand(group, other));
             let users: f64 = alike.map(|other| other.count as f64).sum();
             let part = group.count as f64 / users;
             match &group.workload {
@@ -196,7 +198,7 @@ impl<'a> Offer<'a> {
 }
 
 /// Whether the users of two groups make equal requests equally often.
-fn asks_alike(group: &FlowGroup, other: &FlowGroup) -> bool {
+fn have_equal_demand(group: &FlowGroup, other: &FlowGroup) -> bool {
     use Workload::{ClosedLoop, Incast, Periodic};
     match (&group.workload, &other.workload) {
         (Periodic { every, size }, Periodic { every: e, size: s }) => (every, size) == (e, s),
@@ -305,7 +307,7 @@ fn response(algorithm: &Algorithm) -> Option<Box<dyn Response>> {
             cut: law.decrease,
         }),
         FluidLaw::Htcp(law) => Box::new(HtcpResponse {
-            kept: law.smallest_kept,
+            beta: law.beta_min,
             quiet_s: law.low_speed_period,
         }),
         FluidLaw::Scalable(_) => Box::new(ScalableResponse),

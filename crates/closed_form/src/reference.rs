@@ -96,7 +96,7 @@ impl Named {
 
 impl Reference {
     /// The model's quantity that it refers to; `None` if it has its own formula.
-    pub fn stands_for(&self) -> Option<&'static str> {
+    pub fn model_quantity(&self) -> Option<&'static str> {
         match self.computes {
             Computes::Quantity(name) => Some(name),
             Computes::Formula(_) => None,

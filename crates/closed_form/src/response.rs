@@ -17,12 +17,12 @@ pub trait Response: Debug {
     /// parameters. It is finite for every finite argument.
     fn ln_window(&self, ln_loss: f64, rtt_s: f64) -> f64;
 
-    /// Fraction of a window of `window` packets that is kept at a multiplicative decrease.
-    fn kept(&self, window: f64) -> f64;
+    /// Decrease factor at a window of `window` packets: window after / window before.
+    fn beta(&self, window: f64) -> f64;
 
     /// Standard deviation over mean of the window between two cuts.
     fn variation(&self, window: f64) -> Result<f64, FormulaError> {
-        sawtooth_variation(1.0 - self.kept(window))
+        sawtooth_variation(1.0 - self.beta(window))
     }
 
     /// Whether the window depends on the round-trip time.

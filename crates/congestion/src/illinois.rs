@@ -23,7 +23,7 @@ const FIRST_CUT: f64 = 0.1;
 const LAST_CUT: f64 = 0.8;
 
 /// Rounds of low delay before the growth returns to its greatest (theta).
-const PATIENCE: u32 = 5;
+const THETA: u32 = 5;
 
 /// TCP-Illinois's growth and cut.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl IllinoisGrowth {
         let quiet = QUIET * largest;
         if delay <= quiet {
             self.quiet_rounds += 1;
-            if !self.above || self.quiet_rounds >= PATIENCE {
+            if !self.above || self.quiet_rounds >= THETA {
                 self.alpha = self.alpha_max;
                 self.above = false;
                 self.quiet_rounds = 0;

@@ -22,7 +22,7 @@ const AGREEMENT: f64 = 0.125;
 const SMALL_DIFFERENCE: f64 = 500.0;
 
 /// Rounds of `PROBE_BW` for which the rate is used.
-const KEPT_ROUNDS: u32 = 48;
+const LONG_TERM_MAX_ROUNDS: u32 = 48;
 
 /// Shortest interval in seconds: the clock's millisecond.
 const SHORTEST_SECONDS: f64 = 1e-3;
@@ -142,7 +142,7 @@ impl Policer {
     pub(crate) fn update(&mut self, evidence: &Evidence) -> bool {
         if let Some(rounds) = &mut self.kept {
             *rounds += u32::from(evidence.probing && evidence.round);
-            let over = *rounds >= KEPT_ROUNDS;
+            let over = *rounds >= LONG_TERM_MAX_ROUNDS;
             if over {
                 self.forget();
             }

@@ -57,7 +57,7 @@ impl Thresholds {
 
 /// The share of the window that remains after slow start (ns-2's tcp/tcp-vegas.cc: `cwnd_ -=
 /// cwnd_/8`).
-const KEPT: f64 = 7.0 / 8.0;
+const SLOW_START_EXIT_SHARE: f64 = 7.0 / 8.0;
 
 /// Vegas's growth as published.
 #[derive(Clone, Copy, Debug, Default)]
@@ -117,7 +117,7 @@ impl WindowGrowth for VegasGrowth {
         if window.cwnd >= window.ssthresh {
             self.judge(window, queued, sample.limited);
         } else if held && queued > self.thresholds.gamma {
-            window.cwnd = (KEPT * window.cwnd).max(Window::MIN_SSTHRESH);
+            window.cwnd = (SLOW_START_EXIT_SHARE * window.cwnd).max(Window::MIN_SSTHRESH);
             window.ssthresh = Window::MIN_SSTHRESH;
         }
     }

@@ -61,5 +61,5 @@ pub use classes::{ClassSetting, Classes, MAX_CLASSES};
 pub use packet::{Ecn, Label, Packet};
 pub use port::{Backlog, Limit, OfClass, Port, Setting, Shared};
 pub use queue_discipline::{PacketQueue, QueueDiscipline, QueueWork, Storage};
-pub use red::{Beyond, DropCurve};
+pub use red::{AboveThreshold, DropCurve};
 pub use registry::{Admission, Discipline, Queue, descriptions, discipline, storage};

@@ -23,7 +23,7 @@ const BOTTOM_BYTES_PER_SECOND: f64 = 1e4;
 /// The probability beyond the upper threshold: it rises to one at twice the threshold (gentle), or
 /// is one at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
+pub enum AboveThreshold {
     /// It rises further, to one at twice the threshold.
     Gentle,
     /// It is one.
@@ -35,9 +35,10 @@ pub enum Beyond {
 /// Floyd 2000).
 ///
 /// ```
-/// use forebay_discipline::{Beyond, DropCurve};
+/// use forebay_discipline::{AboveThreshold, DropCurve};
 ///
-/// let curve = DropCurve { min: 20.0, max: 60.0, max_p: 0.1, beyond: Beyond::Gentle, range: None };
+/// let beyond = AboveThreshold::Gentle;
+/// let curve = DropCurve { min: 20.0, max: 60.0, max_p: 0.1, beyond, range: None };
 /// assert_eq!(curve.probability(40.0), 0.05);
 /// assert_eq!(curve.probability(90.0), 0.55);
 /// ```
@@ -50,7 +51,7 @@ pub struct DropCurve {
     /// Largest probability below `max`; with `range` only the initial value.
     pub max_p: f64,
     /// The probability from `max` on.
-    pub beyond: Beyond,
+    pub beyond: AboveThreshold,
     /// Smallest and largest `max_p` of Adaptive RED; `None` if `max_p` is fixed.
     pub range: Option<(f64, f64)>,
 }
@@ -88,9 +89,9 @@ impl DropCurve {
             max: given("max").unwrap_or(3.0 * min).max(min),
             max_p: parameters.number("max_p"),
             beyond: if parameters.switch("gentle") {
-                Beyond::Gentle
+                AboveThreshold::Gentle
             } else {
-                Beyond::Abrupt
+                AboveThreshold::Abrupt
             },
             range: parameters.switch("adaptive").then_some(range),
         }
@@ -107,7 +108,9 @@ impl DropCurve {
             max_p * (average - min) / (max - min)
         } else {
             match self.beyond {
-                Beyond::Gentle if max > 0.0 => max_p + (1.0 - max_p) * ((average - max) / max),
+                AboveThreshold::Gentle if max > 0.0 => {
+                    max_p + (1.0 - max_p) * ((average - max) / max)
+                }
                 _ => 1.0,
             }
         };

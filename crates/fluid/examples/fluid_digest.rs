@@ -15,7 +15,7 @@ use forebay_congestion::aimd::Aimd;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
-use forebay_discipline::{Beyond, DropCurve};
+use forebay_discipline::{AboveThreshold, DropCurve};
 use forebay_fluid::{
     Background, CutCountDistribution, FluidEngine, FluidError, FluidFlow, FluidModel, FluidOutcome,
     Limits, Measure, QueueDistribution, Red, Victims, integrate, integrate_coupled,
@@ -107,10 +107,10 @@ fn changes() -> [Change; 13] {
         }),
         ("redrawn background", redrawn),
         ("gentle red", |m| {
-            m.links[0].queue = red(Beyond::Gentle, 2500.0);
+            m.links[0].queue = red(AboveThreshold::Gentle, 2500.0);
         }),
         ("red", |m| {
-            m.links[0].queue = red(Beyond::Abrupt, 400.0);
+            m.links[0].queue = red(AboveThreshold::Abrupt, 400.0);
             redrawn(m);
         }),
         ("uniform random", |m| {
@@ -140,14 +140,14 @@ fn changes() -> [Change; 13] {
 }
 
 fn redrawn(model: &mut FluidModel) {
-    model.links[0].background = Background::Redrawn {
+    model.links[0].background = Background::Resampled {
         mean: 30_000.0,
         deviation: 4000.0,
         interval: 0.13,
     };
 }
 
-fn red(beyond: Beyond, max: f64) -> QueueDistribution {
+fn red(beyond: AboveThreshold, max: f64) -> QueueDistribution {
     QueueDistribution::Red(Red {
         curve: DropCurve {
             min: 200.0,
@@ -169,7 +169,7 @@ fn paths(model: &mut FluidModel) {
         other.buffer *= 1.5 - part;
         model.links.push(other);
     }
-    model.links[1].queue = red(Beyond::Gentle, 3000.0);
+    model.links[1].queue = red(AboveThreshold::Gentle, 3000.0);
     model.links[2].background = Background::Constant(20_000.0);
     model.target = 2;
     model.paths = vec![vec![0], vec![0, 1], vec![2, 1], vec![1], vec![2, 0, 1]];

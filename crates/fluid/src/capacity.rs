@@ -7,7 +7,7 @@ use forebay_units::{Rate, RateSteps};
 pub(crate) const NO_ARRIVALS: f64 = 1e15;
 
 /// Number of periods up to which departures are computed step by step.
-const PERIODS_TOLD_APART: f64 = 4.0;
+const MAX_STEPPED_PERIODS: f64 = 4.0;
 
 /// A capacity in steps from time 0 on. The last step lasts forever, or all steps repeat. A capacity
 /// of 0 is an outage.
@@ -136,7 +136,7 @@ impl CapacitySteps {
     ) {
         let (mut place, mut served) = self.ahead(at, from, |before, asked| before <= asked);
         let whole = self.period.map_or(f64::INFINITY, |period| period.served);
-        if to - from > PERIODS_TOLD_APART * whole {
+        if to - from > MAX_STEPPED_PERIODS * whole {
             let after = (self.after(at, place, served), self.wait(at, to));
             let packets = (from, to);
             return each(Departures { packets, after });

@@ -174,7 +174,7 @@ impl QueueHistogram {
     }
 
     /// Whether it has bins.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub(crate) fn has_bins(&self) -> bool {
         !self.inside.is_empty()
     }
 

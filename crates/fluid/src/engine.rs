@@ -114,7 +114,7 @@ impl Engine for FluidEngine {
         if options.traces {
             translation.model.trace = Some(scenario.trace().every.as_secs_f64());
         }
-        let outcome = integrate_as_asked(&mut translation, scenario)?;
+        let outcome = integrate_model(&mut translation, scenario)?;
         let mut report = translation.report(scenario, &outcome);
         if options.traces {
             report.traces = Some(Box::new(translation.traces(scenario, &outcome)));
@@ -136,7 +136,7 @@ fn series(scenario: &Scenario) -> Need {
 
 /// Runs the model adaptively. If access links or receive windows may have limited a flow, runs it
 /// again with small steps.
-fn integrate_as_asked(
+fn integrate_model(
     translation: &mut Translation,
     scenario: &Scenario,
 ) -> Result<FluidOutcome, EngineError> {

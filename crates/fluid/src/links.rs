@@ -261,7 +261,7 @@ impl Link {
     pub(crate) fn redraw_interval(&self) -> Option<f64> {
         match self.law {
             Background::Constant(_) => None,
-            Background::Redrawn { interval, .. } => Some(interval),
+            Background::Resampled { interval, .. } => Some(interval),
         }
     }
 
@@ -579,7 +579,7 @@ impl Link {
 fn draw(law: &Background, stream: &mut Stream) -> f64 {
     match *law {
         Background::Constant(rate) => rate,
-        Background::Redrawn {
+        Background::Resampled {
             mean, deviation, ..
         } => (mean + deviation * stream.normal()).max(0.0),
     }

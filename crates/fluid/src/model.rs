@@ -34,7 +34,7 @@ pub enum Background {
     Constant(f64),
     /// A rate that is redrawn every `interval` seconds from a normal distribution truncated at 0. A
     /// Poisson stream of rate r has `mean` r and `deviation` sqrt(r / interval).
-    Redrawn {
+    Resampled {
         /// Mean rate, in packets per second.
         mean: f64,
         /// Standard deviation of the rate, in packets per second.
@@ -397,7 +397,7 @@ impl FluidLink {
             Background::Constant(value) => {
                 range(&name("background"), value, (rate.0, rate.1), rate.2)?;
             }
-            Background::Redrawn {
+            Background::Resampled {
                 mean,
                 deviation,
                 interval,

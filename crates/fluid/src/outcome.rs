@@ -168,7 +168,7 @@ pub(crate) fn link_outcome(
             (metric, found / capacity)
         }),
         delay_max: counters.largest / capacity,
-        drains: counters.slow.is_kept().then(|| Drains {
+        drains: counters.slow.has_bins().then(|| Drains {
             longest: counters.drains,
             by_phase: [&counters.slow, &counters.fast].map(|law| {
                 let found = law.quantiles([0.5, 0.99]);

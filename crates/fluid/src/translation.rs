@@ -137,7 +137,7 @@ impl Translation {
                 let (rate, variance) = background_moments(scenario, group, l);
                 match &mut self.model.links[l].background {
                     Background::Constant(total) => *total += rate,
-                    Background::Redrawn {
+                    Background::Resampled {
                         mean, deviation, ..
                     } => {
                         *mean += rate;
@@ -179,7 +179,7 @@ impl Translation {
     fn law_index(&mut self, group: &FlowGroup) -> Result<usize, EngineError> {
         let controller: &Algorithm = &group.controller;
         let law: FluidLaw = fluid_law(controller.name(), controller.parameters())
-            .ok_or_else(|| unsupported(without_law(controller)))?;
+            .ok_or_else(|| unsupported(describe_unsupported(controller)))?;
         let known = self.model.laws.iter().position(|other| *other == law);
         Ok(known.unwrap_or_else(|| {
             self.model.laws.push(law);
@@ -287,7 +287,7 @@ impl From<FluidError> for EngineError {
 }
 
 /// The description of a controller without a fluid law, for an error.
-fn without_law(controller: &Algorithm) -> String {
+fn describe_unsupported(controller: &Algorithm) -> String {
     let name = controller.name();
     let descriptions = forebay_congestion::descriptions().iter();
     let mut described = descriptions.filter(|description| description.name == name);
@@ -385,7 +385,7 @@ fn translate_link(
         buffer,
         background: match scenario.fluid().background {
             BackgroundRate::Constant => Background::Constant(0.0),
-            BackgroundRate::Redrawn(interval) => Background::Redrawn {
+            BackgroundRate::Resampled(interval) => Background::Resampled {
                 mean: 0.0,
                 deviation: 0.0,
                 interval: interval.as_secs_f64(),
@@ -406,7 +406,7 @@ fn background_moments(scenario: &Scenario, group: &FlowGroup, link: usize) -> (f
     let bytes = group.packet.mean();
     let size = relative_size(scenario, &scenario.links()[link], bytes);
     let rate = group.unresponsive_rate().unwrap_or(0.0) / 8.0 / bytes * size;
-    let BackgroundRate::Redrawn(interval) = scenario.fluid().background else {
+    let BackgroundRate::Resampled(interval) = scenario.fluid().background else {
         return (rate, 0.0);
     };
     let interval = interval.as_secs_f64();

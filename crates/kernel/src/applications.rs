@@ -327,7 +327,7 @@ mod tests {
     use rustix::net::{AddressFamily, SocketType};
 
     use super::*;
-    use crate::tcp::{Route, cut_off_when_closed};
+    use crate::tcp::{Route, reset_on_close};
 
     fn socket() -> OwnedFd {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
@@ -367,7 +367,7 @@ mod tests {
             }
         };
         while peer.read(&mut bytes).unwrap() != Some(5) {}
-        cut_off_when_closed(&peer).unwrap();
+        reset_on_close(&peer).unwrap();
         drop(peer);
         let before = ticks();
         thread::sleep(Duration::from_millis(600));

@@ -350,7 +350,7 @@ impl<'a> SocketHosts<'a> {
         tcp::set_congestion_control(&socket, controller, &[]).map_err(io::Error::other)?;
         tcp::set_segment_size(&socket, Bytes::new(packet))?;
         tcp::send_at_once(&socket)?;
-        tcp::cut_off_when_closed(&socket)?;
+        tcp::reset_on_close(&socket)?;
         let address = |side| self.namespaces.address(side, 0);
         let (Some(from), Some(to)) = (address(Side::Near), address(Side::Far)) else {
             return Err(io::Error::other("no address"));

@@ -18,7 +18,7 @@ use crate::namespace_process::{BATCH, REPLY, REQUEST, Request, Stage};
 
 /// Maximum time for a reply. A keeper makes only system calls, which are slow on a machine that
 /// swaps.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A process that owns a network namespace and works in it.
 #[derive(Debug)]
@@ -45,7 +45,8 @@ impl NamespaceProcess {
     /// occurred.
     pub(crate) fn meet(control: OwnedFd) -> Result<Self, (Stage, io::Error)> {
         let failed = |error: Errno| (Stage::Start, error.into());
-        sockopt::set_socket_timeout(&control, Timeout::Recv, Some(PATIENCE)).map_err(failed)?;
+        sockopt::set_socket_timeout(&control, Timeout::Recv, Some(REPLY_TIMEOUT))
+            .map_err(failed)?;
         let Reply {
             stage, error, pid, ..
         } = receive(control.as_fd()).map_err(|error| (Stage::Start, error))?;

@@ -170,7 +170,7 @@ impl Namespaces {
     /// Starts a program in the namespace of a side with the streams, folder and environment of
     /// `command`. Unset ones are inherited from the caller. Without privileges of the caller, the
     /// program runs as root of a user namespace. With them, it keeps only the capabilities in
-    /// `privileges::KEPT`.
+    /// `privileges::RETAINED_CAPABILITIES`.
     pub fn run(&self, side: Side, command: Command) -> io::Result<Running> {
         let mut which = CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNET;
         if self.of_a_user {

@@ -14,7 +14,7 @@ pub(crate) const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN
 /// Capabilities that a program keeps: those of the network, and root's own over files, processes
 /// and users. A Docker container has the same by default, except `NET_ADMIN`, `MKNOD` and
 /// `SETFCAP`.
-pub(crate) const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN
+pub(crate) const RETAINED_CAPABILITIES: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::NET_RAW)
     .union(CapabilitySet::NET_BIND_SERVICE)
     .union(CapabilitySet::CHOWN)
@@ -28,12 +28,12 @@ pub(crate) const KEPT: CapabilitySet = CapabilitySet::NET_ADMIN
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::AUDIT_WRITE);
 
-/// Drops all capabilities but [`KEPT`], also for programs that are executed later, whose limit is
-/// the bounding set (capabilities(7)). It makes only system calls.
+/// Drops all capabilities but [`RETAINED_CAPABILITIES`], also for programs that are executed later,
+/// whose limit is the bounding set (capabilities(7)). It makes only system calls.
 pub(crate) fn give_up() -> io::Result<()> {
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        if KEPT.contains(one) {
+        if RETAINED_CAPABILITIES.contains(one) {
             continue;
         }
         match rustix::thread::remove_capability_from_bounding_set(one) {
@@ -45,9 +45,9 @@ pub(crate) fn give_up() -> io::Result<()> {
     }
     let own = rustix::thread::capabilities(None)?;
     let sets = CapabilitySets {
-        effective: own.effective & KEPT,
-        permitted: own.permitted & KEPT,
-        inheritable: own.inheritable & KEPT,
+        effective: own.effective & RETAINED_CAPABILITIES,
+        permitted: own.permitted & RETAINED_CAPABILITIES,
+        inheritable: own.inheritable & RETAINED_CAPABILITIES,
     };
     Ok(rustix::thread::set_capabilities(None, sets)?)
 }

@@ -95,7 +95,7 @@ pub(crate) fn let_the_kernel_reap() -> io::Result<()> {
 }
 
 /// Lets the kernel store the exit status of children, even if the caller ignores SIGCHLD.
-pub(crate) fn be_told_of_children() -> io::Result<()> {
+pub(crate) fn retain_child_status() -> io::Result<()> {
     dispose(libc::SIGCHLD, libc::SIG_DFL)
 }
 

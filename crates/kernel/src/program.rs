@@ -65,7 +65,7 @@ impl Drop for Running {
 }
 
 /// Starts `command` in the namespaces of `namespace_process` that `which` lists. Without a user
-/// namespace it keeps only the capabilities of [`privileges::KEPT`].
+/// namespace it keeps only the capabilities of [`privileges::RETAINED_CAPABILITIES`].
 #[expect(unsafe_code, reason = "pre_exec() asks for a promise")]
 pub(crate) fn run(
     namespace_process: BorrowedFd,
@@ -91,7 +91,7 @@ pub(crate) fn run(
 fn enter(namespace_process: BorrowedFd, which: CloneFlags) -> io::Result<()> {
     nix::sched::setns(namespace_process, which)?;
     process::block_signals();
-    process::be_told_of_children()?;
+    process::retain_child_status()?;
     if let Some(program) = process::copy(0)? {
         stand_for(program);
     }

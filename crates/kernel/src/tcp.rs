@@ -205,7 +205,7 @@ pub fn set_segment_size(socket: impl AsFd, packet: Bytes) -> io::Result<()> {
 
 /// Lets close() reset a connection: unacknowledged data is discarded, and the other end gets a RST
 /// (socket(7), `SO_LINGER` of 0).
-pub fn cut_off_when_closed(socket: impl AsFd) -> io::Result<()> {
+pub fn reset_on_close(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 

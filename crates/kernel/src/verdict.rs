@@ -167,7 +167,7 @@ impl Evidence {
 
     /// Warnings of a run that is trusted.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
-        self.lateness_said()
+        self.lateness_warning()
             .into_iter()
             .chain(self.flood())
             .collect()
@@ -184,7 +184,7 @@ impl Evidence {
         (lost > 0).then(|| warning.with("packets", lost as f64))
     }
 
-    fn lateness_said(&self) -> Option<Warning> {
+    fn lateness_warning(&self) -> Option<Warning> {
         let late = self.lateness.p99_9();
         let near = late.as_secs_f64() > MOST_LATE.as_secs_f64() * WORTH_SAYING;
         if !near && self.frozen_share() <= MOST_FROZEN * WORTH_SAYING {

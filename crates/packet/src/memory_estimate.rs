@@ -179,7 +179,7 @@ fn boxed(group: &FlowGroup) -> f64 {
 fn blocks(link: &Link) -> f64 {
     match (link.medium, &link.phy) {
         (Some(Medium::Cellular(cellular)), Some(phy)) => {
-            BLOCK * cellular.most_under_way(phy.largest)
+            BLOCK * cellular.max_in_flight(phy.largest)
         }
         _ => 0.0,
     }

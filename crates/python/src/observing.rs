@@ -164,7 +164,7 @@ fn shown<'py>(
     all.set_item("packets", observation.packets)?;
     all.set_item("between_ns", observation.between)?;
     all.set_item("connections", observation.connections)?;
-    all.set_item("most_alive", observation.max_concurrent_flows)?;
+    all.set_item("max_concurrent_flows", observation.max_concurrent_flows)?;
     all.set_item("evicted", observation.evicted)?;
     all.set_item("unobserved", amount(observation.unobserved))?;
     all.set_item("notes", notes(py, captures)?)?;

@@ -100,11 +100,10 @@ impl Report {
         put(&table, "packets", rows.iter().map(|x| x.packets))?;
         put(&table, "arrived", rows.iter().map(|x| x.arrived))?;
         put(&table, "dropped", rows.iter().map(|x| x.dropped))?;
-        put(
-            &table,
-            "lost_elsewhere",
-            rows.iter().map(|x| x.lost_elsewhere),
-        )?;
+        // The second name is deprecated.
+        for name in ["drops_off_target", "lost_elsewhere"] {
+            put(&table, name, rows.iter().map(|x| x.drops_off_target))?;
+        }
         all.set_item("transfers", table)?;
         Ok(Some(all))
     }

@@ -353,7 +353,7 @@ fn read_format(format: &str) -> PyResult<Format> {
 fn read_overrides(changes: &[Change]) -> PyResult<Vec<Override>> {
     let read = |change: &Change| match change {
         Change::Text(text) => Override::parse(text),
-        Change::Asked(argument, text) => Override::asked_by(argument, text),
+        Change::Asked(argument, text) => Override::for_argument(argument, text),
         Change::Of(argument, key, value) => Ok(Override::of(argument, key, value)),
     };
     let read = changes.iter().map(read);

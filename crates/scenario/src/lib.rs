@@ -59,7 +59,7 @@ pub use model::sections::sections;
 pub use model::shaper::{Shaper, ShaperKind};
 pub use model::stack::{
     AckCounting, DelayedAck, FastRetransmitTimer, FullAckWindow, LimitedTransmit, PartialAckTimer,
-    Processing, Recovery, Reduction, RtoArithmetic, Stack, TimeoutCut,
+    Processing, Recovery, Reduction, RtoArithmetic, Stack, TimeoutSsthresh,
 };
 pub use model::varying::{Markov, MarkovState, Varying};
 pub use model::workload::Workload;

@@ -45,7 +45,7 @@ impl Loss {
                     flow.congestion_events += u64::from(hit);
                     return hit;
                 }
-                flow.lost_elsewhere += 1;
+                flow.drops_off_target += 1;
             }
             FlowId::Unresponsive(flow) => {
                 let flow = &mut flows[flow];

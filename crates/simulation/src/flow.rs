@@ -67,7 +67,7 @@ pub struct Flow<E> {
     /// Whether it has stopped for good.
     pub stopped: bool,
     /// Packets lost before or behind the target link.
-    pub lost_elsewhere: u64,
+    pub drops_off_target: u64,
     /// Congestion events that hit it.
     pub congestion_events: u64,
     /// The link in front of its first one, where it has one of its own.
@@ -396,7 +396,7 @@ impl<E: Ends> Flow<E> {
             transit,
             ends,
             stopped: false,
-            lost_elsewhere: 0,
+            drops_off_target: 0,
             congestion_events: 0,
             index,
             transfer: Transfer {
@@ -429,7 +429,7 @@ impl<E: Ends> Flow<E> {
             return;
         };
         let Some((time, wait)) = access.enqueue(now, size) else {
-            self.lost_elsewhere += 1;
+            self.drops_off_target += 1;
             self.ends.lose(number, Direction::Data);
             return;
         };
@@ -457,7 +457,7 @@ impl<E: Ends> Flow<E> {
         Losses {
             arrived: self.transit.arrived,
             dropped: self.transit.dropped,
-            elsewhere: self.lost_elsewhere,
+            elsewhere: self.drops_off_target,
         }
     }
 

@@ -521,5 +521,5 @@ fn started<E: Ends>(flow: &Flow<E>) -> bool {
     let since = flow.transfer.since;
     since.is_none_or(|since| since > Time::ZERO)
         || flow.transit.arrived > 0
-        || flow.lost_elsewhere > 0
+        || flow.drops_off_target > 0
 }

@@ -22,11 +22,11 @@ use crate::traffic::Traffic;
 use crate::traffic::hosts::Hosts;
 
 /// The largest number of packets in flight: 16 bytes each.
-const MAX_UNDER_WAY: usize = 1 << 29;
+const MAX_IN_FLIGHT: usize = 1 << 29;
 
 /// Events between two checks for a cancellation: some hundredths of a second. Packets that links
 /// carry are not counted but timed, which costs them nothing.
-const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+const EVENTS_BETWEEN_CHECKS: u64 = 1 << 16;
 
 /// An observer of a run, which changes nothing of it.
 pub trait Observer<E> {
@@ -57,7 +57,7 @@ pub struct Simulation<'a, H: Hosts<'a>> {
     /// Events among them for which no link carried a packet.
     uncarried: u64,
     /// Time between two checks for a cancellation, in which the links carry
-    /// [`EVENTS_BETWEEN_LOOKS`] packets.
+    /// [`EVENTS_BETWEEN_CHECKS`] packets.
     look_every: Time,
 }
 
@@ -92,7 +92,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         let smallest = sizes.fold(f64::INFINITY, f64::min).clamp(1.0, 1e6);
         let end = run.end();
         // There are at most a million checks: a link may be idle for days.
-        let look_every = Time::from_secs_f64(EVENTS_BETWEEN_LOOKS as f64 * smallest / carried)
+        let look_every = Time::from_secs_f64(EVENTS_BETWEEN_CHECKS as f64 * smallest / carried)
             .max(Time::from_picos(end.as_picos() >> 20));
         calendar.push(Event::control(look_every, Control::Watch));
         Ok(Self {
@@ -245,7 +245,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     #[inline]
     fn look(&mut self, cancel: &Cancel) -> Result<(), Refusal> {
         self.uncarried += 1;
-        if self.uncarried.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+        if self.uncarried.is_multiple_of(EVENTS_BETWEEN_CHECKS) {
             heed(cancel)?;
         }
         Ok(())
@@ -282,7 +282,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     }
 
     fn timer(&mut self, event: Event) -> Result<(), Refusal> {
-        if self.timeline.calendar.deliveries() > MAX_UNDER_WAY {
+        if self.timeline.calendar.deliveries() > MAX_IN_FLIGHT {
             return Err(too_large(
                 "more than 500 million packets are in flight at once",
             ));

@@ -159,7 +159,7 @@ def limited_flows(recording: Recording, group: str) -> float:
     """Mean number of the long flows that lose at the target link at least as often as elsewhere."""
     import polars as pl
 
-    here = (pl.col("dropped") > 0) & (pl.col("dropped") >= pl.col("lost_elsewhere"))
+    here = (pl.col("dropped") > 0) & (pl.col("dropped") >= pl.col("drops_off_target"))
     return _mean_number(recording, group, _long() & here)
 
 

@@ -375,7 +375,7 @@ impl Pcapng {
                 Some(2) => Some(false),
                 _ => None,
             },
-            dropped: options.iter().any(says_dropped),
+            dropped: options.iter().any(reports_drop),
         })
     }
 
@@ -418,7 +418,7 @@ fn number_of(options: &[PcapNGOption<'_>], code: u16, order: Order) -> Option<u6
     (value.len() == 8).then(|| order.u64(array(value, 0)))
 }
 
-fn says_dropped(option: &PcapNGOption<'_>) -> bool {
+fn reports_drop(option: &PcapNGOption<'_>) -> bool {
     let comment = option.code.0 == COMMENT;
     comment
         && option

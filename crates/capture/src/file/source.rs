@@ -47,13 +47,13 @@ impl Packing {
 
 /// Progress of reading the file, shared with code that has no access to the file.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct ReadProgress {
     read: AtomicU64,
     ended: AtomicBool,
     failure: AtomicI32,
 }
 
-impl Tally {
+impl ReadProgress {
     /// Bytes of the file that have been read.
     pub(super) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
@@ -77,7 +77,7 @@ impl Tally {
 /// The unpacked bytes of a source, and its compression.
 pub(super) fn unpacked(
     source: impl Read + Send + 'static,
-    tally: &Arc<Tally>,
+    tally: &Arc<ReadProgress>,
 ) -> io::Result<(Box<dyn Read + Send>, Packing)> {
     let mut source = Counted {
         inner: source,
@@ -121,7 +121,7 @@ fn sniffed(head: &[u8]) -> Packing {
 /// A reader that counts its bytes.
 struct Counted<R> {
     inner: R,
-    tally: Arc<Tally>,
+    tally: Arc<ReadProgress>,
 }
 
 impl<R: Read> Read for Counted<R> {
@@ -149,13 +149,13 @@ impl<R: Read> Read for Counted<R> {
 /// An unpacked stream that fails if it is far longer than its file.
 struct Bounded<R> {
     inner: R,
-    tally: Arc<Tally>,
+    tally: Arc<ReadProgress>,
     /// Bytes that were delivered.
     unpacked: u64,
 }
 
 impl<R: Read> Bounded<R> {
-    fn new(inner: R, tally: &Arc<Tally>) -> Self {
+    fn new(inner: R, tally: &Arc<ReadProgress>) -> Self {
         Self {
             inner,
             tally: Arc::clone(tally),

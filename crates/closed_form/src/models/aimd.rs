@@ -87,7 +87,7 @@ impl Response for AimdResponse {
         0.5 * (libm::log(increase * (2.0 - cut) / (2.0 * cut)) - ln_loss)
     }
 
-    fn kept(&self, _: f64) -> f64 {
+    fn beta(&self, _: f64) -> f64 {
         1.0 - self.cut
     }
 
@@ -112,7 +112,7 @@ mod tests {
         fn reno_is_the_aimd_of_its_own_increase(ln_loss in -40.0_f64..0.0, packets_per_ack in 1.0_f64..4.0) {
             let reno = RenoResponse { packets_per_ack };
             let increase = reno.additive_increase().unwrap();
-            let aimd = AimdResponse { increase, cut: 1.0 - reno.kept(1.0) };
+            let aimd = AimdResponse { increase, cut: 1.0 - reno.beta(1.0) };
             prop_assert!((aimd.ln_window(ln_loss, 0.1) - reno.ln_window(ln_loss, 0.1)).abs() < 1e-12);
         }
 

@@ -5,7 +5,7 @@ use forebay_scenario::{Check, Metric};
 use crate::checks::{few_flows, saturable};
 use crate::error::{FormulaError, non_negative, positive, representable, unit};
 use crate::inputs::{B, B_OVER_BDP, BDP, BDP_PACKETS, BUF, BUFFER, BUFFER_BDP, FLOWS, PIPE};
-use crate::mix::{Asked, MAJORITY, Mix, Part};
+use crate::mix::{FlowRequirement, MAJORITY, Mix, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::pieces::on_whole_link;
 use crate::quantity::quantity;
@@ -87,7 +87,7 @@ fn is_bbr(part: &Part) -> bool {
 }
 
 fn bbr_only(s: &Situation) -> Check {
-    s.mix.check(&Asked {
+    s.mix.check(&FlowRequirement {
         assumption: "BBR version 1",
         about: "BBR version 1",
         fits: &is_bbr,

@@ -4,9 +4,9 @@ use forebay_scenario::Metric;
 
 use crate::checks::{few_flows, has_long_flows, loss_based, saturable};
 use crate::error::{FormulaError, non_negative, positive, probability, representable};
-use crate::inputs::{B_OVER_BDP, BETA, BUF, BUFFER_BDP, KEPT, PIPE, RTT, RTT_S};
+use crate::inputs::{B_OVER_BDP, BETA, BUF, BUFFER_BDP, DECREASE_FACTOR, PIPE, RTT, RTT_S};
 use crate::model::{Example, Model, Numbers, Packets, Sizing};
-use crate::pieces::{kept, on_whole_link};
+use crate::pieces::{beta, on_whole_link};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
@@ -26,17 +26,20 @@ pub static MODEL: Model = Model {
     ],
     source: "Villamizar & Song (CCR 1994) for β = 1/2; generalized here; utilization bound as in Spang, Arslan & McKeown (2021).",
     errata: &[
-        "beta is the kept fraction in RFC 9438, H-TCP and Avrachenkov's paper, the cut fraction in CUBIC's paper of 2008 and HSTCP's b.",
+        "beta is the decrease factor (window after / before) in RFC 9438, H-TCP and Avrachenkov's paper, the cut fraction in CUBIC's paper of 2008 and HSTCP's b.",
     ],
     variants: &[],
     quantities: &[
-        quantity("buffer_bdp", "BDP", &[KEPT.within("0 < x <= 1")], |a| {
-            full_buffer(a[0])
-        }),
+        quantity(
+            "buffer_bdp",
+            "BDP",
+            &[DECREASE_FACTOR.within("0 < x <= 1")],
+            |a| full_buffer(a[0]),
+        ),
         quantity(
             "worst_utilization",
             "1",
-            &[KEPT.within("0 < x <= 1"), BUFFER_BDP],
+            &[DECREASE_FACTOR.within("0 < x <= 1"), BUFFER_BDP],
             |a| worst_utilization(a[0], a[1]),
         ),
         quantity(
@@ -63,7 +66,7 @@ pub static MODEL: Model = Model {
     example: Example {
         text: "Buffer over BDP for CUBIC (β = 0.7)",
         quantity: "buffer_bdp",
-        arguments: &[("kept", &[0.7])],
+        arguments: &[("beta", &[0.7])],
     },
     sizing: Some(Sizing {
         assumptions: |s| vec![has_long_flows(s), loss_based(s), few_flows(s), saturable(s)],
@@ -108,12 +111,12 @@ const REFERENCES: &[Reference] = &[
 
 fn predict(s: &Situation) -> Numbers {
     let x = s.buffer / s.residual_bdp()?;
-    let worst = worst_utilization(kept(s)?, x)?;
+    let worst = worst_utilization(beta(s)?, x)?;
     Ok(vec![(Metric::Utilization, on_whole_link(s, worst))])
 }
 
 fn size(s: &Situation, _: &Targets) -> Packets {
-    Ok(Some(s.residual_bdp()? * full_buffer(kept(s)?)?))
+    Ok(Some(s.residual_bdp()? * full_buffer(beta(s)?)?))
 }
 
 /// The bandwidth-delay product C T in packets: bit rate x round-trip time / packet size.
@@ -140,17 +143,17 @@ pub fn drain_time(packets: f64, packet_bytes: f64, bits_per_s: f64) -> Result<f6
 }
 
 /// The buffer over the BDP, 1/beta - 1, that keeps the link busy through a decrease to the fraction
-/// `kept`.
-pub fn full_buffer(kept: f64) -> Result<f64, FormulaError> {
-    probability("kept fraction beta", kept)?;
-    representable("buffer over BDP", (1.0 - kept) / kept)
+/// `beta`.
+pub fn full_buffer(beta: f64) -> Result<f64, FormulaError> {
+    probability("decrease factor beta", beta)?;
+    representable("buffer over BDP", (1.0 - beta) / beta)
 }
 
 /// The worst utilization over one round trip, min(1, beta (1 + B/BDP)).
-pub fn worst_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
-    probability("kept fraction beta", kept)?;
+pub fn worst_utilization(beta: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
+    probability("decrease factor beta", beta)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;
-    Ok((kept * (1.0 + buffer_over_bdp)).min(1.0))
+    Ok((beta * (1.0 + buffer_over_bdp)).min(1.0))
 }
 
 #[cfg(test)]

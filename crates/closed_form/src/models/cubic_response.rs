@@ -29,7 +29,7 @@ pub static MODEL: Model = Model {
     assumptions: &[PERIODIC, "constant round-trip time"],
     source: "RFC 9438 sections 4.1-4.3 and 5.1 (average window, derived again here).",
     errata: &[
-        "beta means the kept fraction in RFC 9438 and the cut in the paper of 2008; here `cut` is the fraction cut.",
+        "beta means the decrease factor in RFC 9438 and the cut in the paper of 2008; here `cut` is the fraction cut.",
     ],
     variants: &[variant(
         "epoch",
@@ -189,7 +189,7 @@ impl Response for CubicResponse {
             .max(friendly.ln_window(ln_loss, rtt_s))
     }
 
-    fn kept(&self, _: f64) -> f64 {
+    fn beta(&self, _: f64) -> f64 {
         1.0 - self.cut
     }
 

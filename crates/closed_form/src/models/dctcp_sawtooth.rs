@@ -6,7 +6,7 @@ use forebay_scenario::{Check, Metric, ModelError};
 use crate::checks::{checked, has_long_flows, saturable};
 use crate::error::{FormulaError, non_negative, positive, representable};
 use crate::inputs::{BDP, FLOWCOUNT, FLOWS, PIPE};
-use crate::mix::{Asked, Part};
+use crate::mix::{FlowRequirement, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::numeric;
 use crate::pieces::long_flows;
@@ -151,7 +151,7 @@ fn is_its_flow(part: &Part) -> bool {
 }
 
 fn dctcp_only(s: &Situation) -> Check {
-    s.mix.check(&Asked {
+    s.mix.check(&FlowRequirement {
         assumption: "DCTCP windows",
         about: "DCTCP",
         fits: &is_its_flow,

@@ -240,7 +240,7 @@ impl Response for HstcpThroughput {
         ln_window(&self.response, self.form, ln_loss)
     }
 
-    fn kept(&self, window: f64) -> f64 {
+    fn beta(&self, window: f64) -> f64 {
         1.0 - decrease(&self.response, window)
     }
 }
@@ -373,13 +373,13 @@ struct Sawtooth<'a> {
 impl Sawtooth<'_> {
     /// Mean over peak with constant b: (1+1/s) [(1-b)^-s - 1] / [(1-b)^-(1+s) - 1].
     fn frozen_mean(&self, ln_peak: f64) -> f64 {
-        let ln_kept = libm::log1p(-decrease(self.response, libm::exp(ln_peak)));
+        let ln_beta = libm::log1p(-decrease(self.response, libm::exp(ln_peak)));
         // The integral of e^(k u) over the cycle, which is finite at k = 0.
         let moment = |k: f64| {
             if k == 0.0 {
-                -ln_kept
+                -ln_beta
             } else {
-                -libm::expm1(k * ln_kept) / k
+                -libm::expm1(k * ln_beta) / k
             }
         };
         moment(-self.slope) / moment(-(1.0 + self.slope))
@@ -387,9 +387,9 @@ impl Sawtooth<'_> {
 
     /// The same as printed: the last exponent is -1/(1+s) instead of -(1+s).
     fn printed_mean(&self, ln_peak: f64) -> f64 {
-        let ln_kept = libm::log1p(-decrease(self.response, libm::exp(ln_peak)));
+        let ln_beta = libm::log1p(-decrease(self.response, libm::exp(ln_peak)));
         let s = self.slope;
-        (1.0 + 1.0 / s) * libm::expm1(-s * ln_kept) / libm::expm1(-ln_kept / (1.0 + s))
+        (1.0 + 1.0 / s) * libm::expm1(-s * ln_beta) / libm::expm1(-ln_beta / (1.0 + s))
     }
 
     /// The ln of packets per cycle over round trips per cycle, in the sawtooth of peak e^`ln_peak`.

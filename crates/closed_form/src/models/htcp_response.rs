@@ -2,7 +2,8 @@
 
 use crate::error::{FormulaError, non_negative, open_unit, representable};
 use crate::inputs::{
-    KEPT, LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT, RTT_S,
+    DECREASE_FACTOR, LOSS_PROBABILITY, LOSS_UP_TO_ONE, MEAN_WINDOW, P, PERIODIC, ROUND_TRIP, RTT,
+    RTT_S,
 };
 use crate::model::{Example, Model, symbol};
 use crate::numeric;
@@ -22,7 +23,7 @@ pub static MODEL: Model = Model {
         LOSS_PROBABILITY,
         ROUND_TRIP,
         symbol("T", "time between cuts", "s"),
-        symbol("β", "fraction kept", "1"),
+        symbol("β", "decrease factor", "1"),
         symbol(
             "f, F, G",
             "increase factor, its first and second integral",
@@ -38,13 +39,18 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity("window", "packets", &[LOSS_UP_TO_ONE, RTT, KEPT], |a| {
-            HtcpResponse {
-                kept: a[2],
-                ..HtcpResponse::default()
-            }
-            .window(a[0], a[1])
-        }),
+        quantity(
+            "window",
+            "packets",
+            &[LOSS_UP_TO_ONE, RTT, DECREASE_FACTOR],
+            |a| {
+                HtcpResponse {
+                    beta: a[2],
+                    ..HtcpResponse::default()
+                }
+                .window(a[0], a[1])
+            },
+        ),
         quantity(
             "increase_factor",
             "packets/RTT",
@@ -85,7 +91,7 @@ const REFERENCES: &[Reference] = &[
     named("htcp", "mean window", &[]).formula(
         |a| {
             HtcpResponse {
-                kept: a[2],
+                beta: a[2],
                 quiet_s: a[3],
             }
             .window(a[0], a[1])
@@ -103,8 +109,8 @@ const REFERENCES: &[Reference] = &[
 /// round trip, s seconds after a decrease.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HtcpResponse {
-    /// Fraction beta of the window kept, 0.5 to 0.8 in the protocol. Default 0.5.
-    pub kept: f64,
+    /// Decrease factor beta, 0.5 to 0.8 in the protocol. Default 0.5.
+    pub beta: f64,
     /// Time in seconds after a decrease during which it grows as Reno. Default 1.
     pub quiet_s: f64,
 }
@@ -112,7 +118,7 @@ pub struct HtcpResponse {
 impl Default for HtcpResponse {
     fn default() -> Self {
         Self {
-            kept: 0.5,
+            beta: 0.5,
             quiet_s: 1.0,
         }
     }
@@ -135,21 +141,21 @@ impl HtcpResponse {
         // F and G are the first and second integrals of f.
         let first = t + d * d * (5.0 + d / 12.0);
         let second = t * t / 2.0 + d * d * d * (5.0 / 3.0 + d / 48.0);
-        let inside = 2.0 * self.kept * first * t + 2.0 * (1.0 - self.kept) * second;
+        let inside = 2.0 * self.beta * first * t + 2.0 * (1.0 - self.beta) * second;
         libm::log(inside) - 2.0 * libm::log(rtt_s)
     }
 }
 
 impl Response for HtcpResponse {
     fn validate(&self) -> Result<(), FormulaError> {
-        open_unit("kept fraction beta", self.kept)?;
+        open_unit("decrease factor beta", self.beta)?;
         non_negative("quiet period (s)", self.quiet_s)?;
         Ok(())
     }
 
     /// The ln of R/(p T), where T is the cycle length with packets(T) = 1/p.
     fn ln_window(&self, ln_loss: f64, rtt_s: f64) -> f64 {
-        // Beyond e^-600 a cycle is a pure quartic: packets ~ T^4, so the window goes as p^(-3/4).
+        // AboveThreshold e^-600 a cycle is a pure quartic: packets ~ T^4, so the window goes as p^(-3/4).
         const FAR: f64 = -600.0;
         if ln_loss < FAR {
             return self.ln_window(FAR, rtt_s) - 0.75 * (ln_loss - FAR);
@@ -164,8 +170,8 @@ impl Response for HtcpResponse {
         }
     }
 
-    fn kept(&self, _: f64) -> f64 {
-        self.kept
+    fn beta(&self, _: f64) -> f64 {
+        self.beta
     }
 
     fn depends_on_rtt(&self) -> bool {

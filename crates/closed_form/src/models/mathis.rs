@@ -94,7 +94,7 @@ impl Response for RenoResponse {
         0.5 * (libm::log(1.5 / self.packets_per_ack) - ln_loss)
     }
 
-    fn kept(&self, _: f64) -> f64 {
+    fn beta(&self, _: f64) -> f64 {
         0.5
     }
 

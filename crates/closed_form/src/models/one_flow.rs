@@ -4,10 +4,10 @@ use forebay_scenario::{Check, Metric};
 
 use crate::checks::{checked, few_flows, has_long_flows, loss_based, saturable};
 use crate::error::{FormulaError, non_negative, open_unit, probability, representable};
-use crate::inputs::{B_OVER_BDP, BETA, BUFFER_BDP, KEPT};
+use crate::inputs::{B_OVER_BDP, BETA, BUFFER_BDP, DECREASE_FACTOR};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol};
 use crate::models::bdp::full_buffer;
-use crate::pieces::{kept, on_whole_link, residual_goal};
+use crate::pieces::{beta, on_whole_link, residual_goal};
 use crate::quantity::{Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
@@ -36,17 +36,20 @@ pub static MODEL: Model = Model {
     errata: &[],
     variants: &[],
     quantities: &[
-        quantity("utilization", "1", &[KEPT, BUFFER_BDP], |a| {
+        quantity("utilization", "1", &[DECREASE_FACTOR, BUFFER_BDP], |a| {
             mean_utilization(a[0], a[1])
         }),
-        quantity("mean_queue_bdp", "BDP", &[KEPT, BUFFER_BDP], |a| {
-            mean_queue(a[0], a[1])
-        }),
+        quantity(
+            "mean_queue_bdp",
+            "BDP",
+            &[DECREASE_FACTOR, BUFFER_BDP],
+            |a| mean_queue(a[0], a[1]),
+        ),
         quantity(
             "buffer_bdp",
             "BDP",
             &[
-                KEPT,
+                DECREASE_FACTOR,
                 Input::new("utilization", "1", "least mean utilization", "0 < x <= 1"),
             ],
             |a| buffer_for_utilization(a[0], a[1]),
@@ -55,7 +58,7 @@ pub static MODEL: Model = Model {
     example: Example {
         text: "Utilization of one Reno flow with 20 packets of buffer and a BDP of 625",
         quantity: "utilization",
-        arguments: &[("kept", &[0.5]), ("buffer_bdp", &[0.032])],
+        arguments: &[("beta", &[0.5]), ("buffer_bdp", &[0.032])],
     },
     sizing: Some(Sizing {
         assumptions: |s| {
@@ -87,9 +90,9 @@ const REFERENCES: &[Reference] = &[
 ];
 
 fn predict(s: &Situation) -> Numbers {
-    let (kept, bdp) = (kept(s)?, s.residual_bdp()?);
-    let utilization = mean_utilization(kept, s.buffer / bdp)?;
-    let queue = mean_queue(kept, s.buffer / bdp)? * bdp;
+    let (beta, bdp) = (beta(s)?, s.residual_bdp()?);
+    let utilization = mean_utilization(beta, s.buffer / bdp)?;
+    let queue = mean_queue(beta, s.buffer / bdp)? * bdp;
     Ok(vec![
         (Metric::Utilization, on_whole_link(s, utilization)),
         (Metric::QueueMean, queue),
@@ -100,7 +103,7 @@ fn predict(s: &Situation) -> Numbers {
 fn size(s: &Situation, t: &Targets) -> Packets {
     let share = residual_goal(s, t.utilization.unwrap_or(1.0))?;
     Ok(Some(
-        s.residual_bdp()? * buffer_for_utilization(kept(s)?, share)?,
+        s.residual_bdp()? * buffer_for_utilization(beta(s)?, share)?,
     ))
 }
 
@@ -118,10 +121,10 @@ fn smooth_background(s: &Situation) -> Check {
 /// Mean utilization of one sawtooth, U = [(1-w0^2)/2 + x + x^2/2] / [(1-w0) + x + x^2/2]. Here w0 =
 /// beta (1+x) and x = B/BDP; it is 1 from w0 = 1 on. It needs a BDP of many packets (error +0.0063
 /// at 100 packets, x = 0.3).
-pub fn mean_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
-    open_unit("kept fraction beta", kept)?;
+pub fn mean_utilization(beta: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
+    open_unit("decrease factor beta", beta)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;
-    let (x, start) = (buffer_over_bdp, kept * (1.0 + buffer_over_bdp));
+    let (x, start) = (buffer_over_bdp, beta * (1.0 + buffer_over_bdp));
     if start >= 1.0 {
         return Ok(1.0);
     }
@@ -133,10 +136,10 @@ pub fn mean_utilization(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaE
 ///
 /// The window rises by a fixed step per round trip. A round trip lasts 1 + q, in units of the
 /// propagation time. The time average of q = w - 1 therefore weights each window by w.
-pub fn mean_queue(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
-    open_unit("kept fraction beta", kept)?;
+pub fn mean_queue(beta: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> {
+    open_unit("decrease factor beta", beta)?;
     non_negative("buffer over BDP", buffer_over_bdp)?;
-    let (x, start) = (buffer_over_bdp, kept * (1.0 + buffer_over_bdp));
+    let (x, start) = (buffer_over_bdp, beta * (1.0 + buffer_over_bdp));
     // The integrals of q(1+q) and of (1+q) over the queue q.
     let moment = |q: f64| q * q * (0.5 + q / 3.0);
     let length = |q: f64| q + 0.5 * q * q;
@@ -150,18 +153,18 @@ pub fn mean_queue(kept: f64, buffer_over_bdp: f64) -> Result<f64, FormulaError> 
 }
 
 /// Smallest B/BDP with a mean utilization of at least `utilization`; 0 if no buffer is needed.
-pub fn buffer_for_utilization(kept: f64, utilization: f64) -> Result<f64, FormulaError> {
-    open_unit("kept fraction beta", kept)?;
+pub fn buffer_for_utilization(beta: f64, utilization: f64) -> Result<f64, FormulaError> {
+    open_unit("decrease factor beta", beta)?;
     probability("utilization", utilization)?;
-    if utilization <= 0.5 * (1.0 + kept) {
+    if utilization <= 0.5 * (1.0 + beta) {
         return Ok(0.0);
     }
-    let full = full_buffer(kept)?;
+    let full = full_buffer(beta)?;
     if utilization >= 1.0 {
         return Ok(full);
     }
     crate::numeric::root("buffer over BDP", (0.0, full), |x| {
-        mean_utilization(kept, x).map_or(f64::NAN, |u| u - utilization)
+        mean_utilization(beta, x).map_or(f64::NAN, |u| u - utilization)
     })
 }
 
@@ -179,24 +182,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn utilization_rises_in_both(x in 0.0_f64..3.0, kept in 0.05_f64..0.94) {
-            let u = mean_utilization(kept, x).unwrap();
-            prop_assert!(mean_utilization(kept, x + 0.01).unwrap() >= u);
-            prop_assert!(mean_utilization(kept + 0.01, x).unwrap() >= u);
-            prop_assert!(worst_utilization(kept, x).unwrap() <= u + 1e-15);
+        fn utilization_rises_in_both(x in 0.0_f64..3.0, beta in 0.05_f64..0.94) {
+            let u = mean_utilization(beta, x).unwrap();
+            prop_assert!(mean_utilization(beta, x + 0.01).unwrap() >= u);
+            prop_assert!(mean_utilization(beta + 0.01, x).unwrap() >= u);
+            prop_assert!(worst_utilization(beta, x).unwrap() <= u + 1e-15);
         }
 
         #[test]
-        fn ends_are_exact(kept in 0.01_f64..0.99) {
-            prop_assert!((mean_utilization(kept, 0.0).unwrap() - 0.5 * (1.0 + kept)).abs() < 1e-14);
-            let full = full_buffer(kept).unwrap();
-            prop_assert_eq!(mean_utilization(kept, full * (1.0 + 1e-12)).unwrap(), 1.0);
-            prop_assert!(mean_utilization(kept, full * 0.999).unwrap() < 1.0);
+        fn ends_are_exact(beta in 0.01_f64..0.99) {
+            prop_assert!((mean_utilization(beta, 0.0).unwrap() - 0.5 * (1.0 + beta)).abs() < 1e-14);
+            let full = full_buffer(beta).unwrap();
+            prop_assert_eq!(mean_utilization(beta, full * (1.0 + 1e-12)).unwrap(), 1.0);
+            prop_assert!(mean_utilization(beta, full * 0.999).unwrap() < 1.0);
         }
 
         #[test]
-        fn both_means_by_quadrature(x in 0.0_f64..3.0, kept in 0.05_f64..0.95) {
-            let start = kept * (1.0 + x);
+        fn both_means_by_quadrature(x in 0.0_f64..3.0, beta in 0.05_f64..0.95) {
+            let start = beta * (1.0 + x);
             let n = 40_000;
             let (mut time, mut sent, mut queue) = (0.0, 0.0, 0.0);
             for i in 0..n {
@@ -206,15 +209,15 @@ mod tests {
                 sent += w.min(1.0) * (1.0 + q);
                 queue += q * (1.0 + q);
             }
-            prop_assert!((mean_utilization(kept, x).unwrap() - sent / time).abs() < 1e-6);
-            prop_assert!((mean_queue(kept, x).unwrap() - queue / time).abs() < 1e-6);
+            prop_assert!((mean_utilization(beta, x).unwrap() - sent / time).abs() < 1e-6);
+            prop_assert!((mean_queue(beta, x).unwrap() - queue / time).abs() < 1e-6);
         }
 
         #[test]
-        fn the_buffer_for_a_utilization_gives_it(kept in 0.05_f64..0.95, share in 0.01_f64..0.99) {
-            let goal = 0.5 * (1.0 + kept) + share * 0.5 * (1.0 - kept);
-            let x = buffer_for_utilization(kept, goal).unwrap();
-            prop_assert!((mean_utilization(kept, x).unwrap() - goal).abs() < 1e-12);
+        fn the_buffer_for_a_utilization_gives_it(beta in 0.05_f64..0.95, share in 0.01_f64..0.99) {
+            let goal = 0.5 * (1.0 + beta) + share * 0.5 * (1.0 - beta);
+            let x = buffer_for_utilization(beta, goal).unwrap();
+            prop_assert!((mean_utilization(beta, x).unwrap() - goal).abs() < 1e-12);
         }
     }
 
@@ -222,21 +225,21 @@ mod tests {
     /// reaches the requested utilization.
     #[test]
     fn the_smallest_buffer_for_a_utilization_gives_it() {
-        for kept in [0.1, 0.5, 0.7, 0.95] {
-            let without = mean_utilization(kept, 0.0).unwrap();
+        for beta in [0.1, 0.5, 0.7, 0.95] {
+            let without = mean_utilization(beta, 0.0).unwrap();
             for share in [0.01, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0] {
                 let asked = without * share;
                 assert_eq!(
-                    buffer_for_utilization(kept, asked).unwrap(),
+                    buffer_for_utilization(beta, asked).unwrap(),
                     0.0,
-                    "{kept} {asked}"
+                    "{beta} {asked}"
                 );
                 let asked = without + (1.0 - without) * share;
-                let buffer = buffer_for_utilization(kept, asked).unwrap();
-                let found = mean_utilization(kept, buffer).unwrap();
+                let buffer = buffer_for_utilization(beta, asked).unwrap();
+                let found = mean_utilization(beta, buffer).unwrap();
                 assert!(
                     buffer > 0.0 && (found - asked).abs() < 1e-9,
-                    "{kept} {asked} {found}"
+                    "{beta} {asked} {found}"
                 );
             }
         }

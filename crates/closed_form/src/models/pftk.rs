@@ -270,8 +270,8 @@ enum Counted {
 
 /// Probability Q(w) that a loss indication in a window of `w` packets is a timeout.
 fn timeout_probability(p: f64, w: f64) -> f64 {
-    let kept = libm::log1p(-p);
-    let lost_in = |n: f64| -libm::expm1(n * kept);
+    let ln_survival = libm::log1p(-p);
+    let lost_in = |n: f64| -libm::expm1(n * ln_survival);
     let three = lost_in(3.0);
     (three * (1.0 + (1.0 - three) * lost_in(w - 3.0)) / lost_in(w)).min(1.0)
 }

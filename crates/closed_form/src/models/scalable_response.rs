@@ -62,7 +62,7 @@ impl Response for ScalableResponse {
         libm::log(MEAN) - ln_loss
     }
 
-    fn kept(&self, _: f64) -> f64 {
+    fn beta(&self, _: f64) -> f64 {
         0.875
     }
 }

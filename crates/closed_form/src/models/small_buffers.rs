@@ -234,7 +234,7 @@ mod tests {
 
     /// Peak-to-trough swing of the delay equation after `round_trips` round trips from a small
     /// kick.
-    fn swing_after(fair_window: f64, buffer: f64, round_trips: usize) -> f64 {
+    fn peak_to_trough_after(fair_window: f64, buffer: f64, round_trips: usize) -> f64 {
         let per = 400;
         let h = 1.0 / per as f64;
         let at = Stability::new(fair_window, buffer).unwrap();
@@ -255,8 +255,8 @@ mod tests {
     fn direct_integration_agrees_about_stability() {
         // Windows on both sides of the critical 12.961 at B = 20.
         let fair = |w: f64| w * libm::pow(w * w / 2.0, 1.0 / 20.0);
-        let early = |w| swing_after(fair(w), 20.0, 60);
-        let late = |w| swing_after(fair(w), 20.0, 400);
+        let early = |w| peak_to_trough_after(fair(w), 20.0, 60);
+        let late = |w| peak_to_trough_after(fair(w), 20.0, 400);
         assert!(late(12.0) > 1.5 * early(12.0));
         assert!(late(14.5) < 0.7 * early(14.5));
     }

@@ -288,7 +288,7 @@ fn waiting_packets_obey_the_law_of_little() {
 /// buffer.
 #[test]
 fn a_queue_that_never_empties_swings_above_the_cut() {
-    for (cca, kept) in [("newreno", 0.5), ("cubic", 0.7)] {
+    for (cca, beta) in [("newreno", 0.5), ("cubic", 0.7)] {
         for taken in [0, 20_000] {
             let others = if taken > 0 {
                 vec![long(1, cca), stream(taken)]
@@ -300,7 +300,7 @@ fn a_queue_that_never_empties_swings_above_the_cut() {
             let buffer = (3.0 * bdp) as u64;
             let sized = open.with_buffer(BufferSize::Packets(buffer)).unwrap();
             let figures = said("one-flow", &sized).figures;
-            let least = kept * (bdp + buffer as f64) - bdp;
+            let least = beta * (bdp + buffer as f64) - bdp;
             let mean = figures[&Metric::QueueMean];
             // Round trips are longer at a long queue, so the mean lies above the middle.
             assert!(

@@ -23,7 +23,7 @@ fn all() -> Vec<Box<dyn Response>> {
         }),
         Box::new(HtcpResponse::default()),
         Box::new(HtcpResponse {
-            kept: 0.8,
+            beta: 0.8,
             ..HtcpResponse::default()
         }),
         Box::new(ScalableResponse),
@@ -64,11 +64,11 @@ proptest! {
     #[test]
     fn cuts_and_spreads_are_those_of_a_sawtooth(window in 1.0_f64..1e6) {
         for response in all() {
-            let kept = response.kept(window);
-            prop_assert!(kept > 0.0 && kept < 1.0, "{response:?} {kept}");
+            let beta = response.beta(window);
+            prop_assert!(beta > 0.0 && beta < 1.0, "{response:?} {beta}");
             let spread = response.variation(window).unwrap();
             // A concave epoch varies less than the linear one, which is this bound.
-            let linear = (1.0 - kept) / (3.0_f64.sqrt() * (1.0 + kept));
+            let linear = (1.0 - beta) / (3.0_f64.sqrt() * (1.0 + beta));
             prop_assert!(spread > 0.0 && spread <= linear * (1.0 + 1e-12), "{response:?} {spread}");
         }
     }
@@ -89,10 +89,10 @@ fn constant_increases_give_the_law_of_the_inverse_root() {
             other += 1;
             continue;
         };
-        let kept = response.kept(1e6);
+        let beta = response.beta(1e6);
         // A cycle from k W to W takes (1 - k) W / a round trips of (1 + k) W / 2 packets each and
         // loses one packet.
-        let mean = (increase * (1.0 + kept) / (2.0 * (1.0 - kept))).sqrt();
+        let mean = (increase * (1.0 + beta) / (2.0 * (1.0 - beta))).sqrt();
         assert!(
             (libm::exp(at(-30.0) - 15.0) / mean - 1.0).abs() < 1e-9,
             "{response:?}"

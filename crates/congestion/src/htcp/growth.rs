@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_cut_halves_where_the_rate_changed_and_else_keeps_what_the_queue_leaves() {
         let mut growth = HtcpGrowth::new(&Htcp::default());
-        let kept = [1e4, 1e4, 1e4, 1.3e4, 1.3e4].map(|rate| {
+        let after_decrease = [1e4, 1e4, 1e4, 1.3e4, 1.3e4].map(|rate| {
             let path = Path {
                 smoothed_rtt: 1000.0 / rate,
                 min_rtt: 0.07,
@@ -102,7 +102,7 @@ mod tests {
             growth.on_congestion_event(&mut window, CongestionEvent::Loss, Time::ZERO, &path);
             window.cwnd.round()
         });
-        assert_eq!(kept, [500.0, 700.0, 700.0, 500.0, 700.0]);
+        assert_eq!(after_decrease, [500.0, 700.0, 700.0, 500.0, 700.0]);
     }
 
     /// 1 + 10 x 2 + 2^2 / 4 three seconds after a cut, and beta = 1/2.

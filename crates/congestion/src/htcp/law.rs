@@ -20,9 +20,9 @@ pub struct Htcp {
     /// Low-speed period after a cut during which H-TCP is Reno, seconds. Default 1.
     pub low_speed_period: f64,
     /// Smallest fraction beta of the window that remains after a reduction. Default 0.5.
-    pub smallest_kept: f64,
+    pub beta_min: f64,
     /// Largest fraction beta of the window that remains after a reduction. Default 0.8.
-    pub largest_kept: f64,
+    pub beta_max: f64,
     /// Relative change of the rate between cuts that resets beta to 1/2. Default 0.2.
     pub rate_change: f64,
     /// Whether that reset is in force. Default on.
@@ -33,8 +33,8 @@ impl Default for Htcp {
     fn default() -> Self {
         Self {
             low_speed_period: 1.0,
-            smallest_kept: 0.5,
-            largest_kept: 0.8,
+            beta_min: 0.5,
+            beta_max: 0.8,
             rate_change: 0.2,
             rate_switch: RateSwitch::On,
         }
@@ -57,16 +57,16 @@ impl Htcp {
 
     /// Refuses parameters outside their ranges.
     pub fn check(&self) -> Result<(), LawError> {
-        let kept = (0.01, 0.99, "0.01 to 0.99");
+        let beta = (0.01, 0.99, "0.01 to 0.99");
         LawError::within(
             "htcp",
             "low_speed_period",
             self.low_speed_period,
             (0.0, 1e6, "0 to 1e6 s"),
         )?;
-        LawError::within("htcp", "smallest_kept", self.smallest_kept, kept)?;
-        let above = (self.smallest_kept, 0.99, "smallest_kept to 0.99");
-        LawError::within("htcp", "largest_kept", self.largest_kept, above)?;
+        LawError::within("htcp", "beta_min", self.beta_min, beta)?;
+        let above = (self.beta_min, 0.99, "beta_min to 0.99");
+        LawError::within("htcp", "beta_max", self.beta_max, above)?;
         LawError::within(
             "htcp",
             "rate_change",
@@ -76,13 +76,13 @@ impl Htcp {
     }
 
     /// The fraction beta of the window that remains after a reduction.
-    fn kept(&self, last_cut_rate: f64, at: &CutConditions) -> f64 {
+    fn beta(&self, last_cut_rate: f64, at: &CutConditions) -> f64 {
         let changed = last_cut_rate <= 0.0
             || (at.rate - last_cut_rate).abs() > self.rate_change * last_cut_rate;
         if changed && self.rate_switch == RateSwitch::On {
             return 0.5;
         }
-        (at.propagation / at.largest_round_trip).clamp(self.smallest_kept, self.largest_kept)
+        (at.propagation / at.largest_round_trip).clamp(self.beta_min, self.beta_max)
     }
 
     /// Seconds past the low-speed period.
@@ -166,10 +166,10 @@ impl FluidWindow for Htcp {
     }
 
     fn cut(&self, epoch: &Epoch, window: f64, at: &CutConditions) -> Epoch {
-        let kept = self.kept(epoch.last_cut_rate, at);
+        let beta = self.beta(epoch.last_cut_rate, at);
         Epoch {
-            position: kept * window,
-            gain: 2.0 * (1.0 - kept),
+            position: beta * window,
+            gain: 2.0 * (1.0 - beta),
             last_cut_rate: at.rate,
             ..*epoch
         }
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn parameters_out_of_range_are_refused() {
         let wrong = Htcp {
-            smallest_kept: 0.9,
-            largest_kept: 0.8,
+            beta_min: 0.9,
+            beta_max: 0.8,
             ..Htcp::default()
         };
-        assert_eq!(wrong.check().unwrap_err().parameter, "largest_kept");
+        assert_eq!(wrong.check().unwrap_err().parameter, "beta_max");
         assert!(
             Htcp {
                 rate_change: f64::NAN,

@@ -223,8 +223,8 @@ impl WindowGrowth for LinuxHtcp {
         }
         self.last_cong = Some(now);
         self.snd_cwnd_cnt = 0;
-        let kept = (window.cwnd as u64 * self.beta) >> 7;
-        window.cut(kept as f64, event);
+        let reduced = (window.cwnd as u64 * self.beta) >> 7;
+        window.cut(reduced as f64, event);
     }
 
     /// `htcp_state`: the end of a recovery restarts the clock.
@@ -298,7 +298,7 @@ mod tests {
             Time::from_millis(from),
             &path,
         );
-        let kept = window.cwnd / before;
+        let factor = window.cwnd / before;
         let mut seen = sample(0.07);
         seen.state = LossState::Recovery;
         for (state, at) in [
@@ -308,11 +308,11 @@ mod tests {
             (seen.state, seen.now) = (state, Time::from_millis(at));
             htcp.on_sample(window, &seen, &path);
         }
-        kept
+        factor
     }
 
     /// Three seconds after each cut of a window of 700 at these rates: what the cut keeps.
-    fn kept(rates: &[u64]) -> Vec<f64> {
+    fn decrease_factors(rates: &[u64]) -> Vec<f64> {
         let mut htcp = LinuxHtcp::new(&Htcp::default());
         let mut start = 0;
         let cuts = rates.iter().map(|&rate| {
@@ -342,11 +342,11 @@ mod tests {
 
     #[test]
     fn a_changed_rate_halves_twice_and_a_steady_one_keeps_what_the_queue_leaves() {
-        let kept = kept(&[10_000, 10_000, 10_000, 13_000, 13_000, 13_000]);
+        let factors = decrease_factors(&[10_000, 10_000, 10_000, 13_000, 13_000, 13_000]);
         // 70/100 in 128ths, rounded down, of a window rounded down; the largest round trip is
         // remembered over the cuts.
         let steady = (700 * 89 / 128) as f64 / 700.0;
-        assert_eq!(kept, [0.5, 0.5, steady, 0.5, 0.5, steady]);
+        assert_eq!(factors, [0.5, 0.5, steady, 0.5, 0.5, steady]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use forebay_congestion::cubic::Cubic;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::hstcp::{HstcpResponse, HstcpTrajectory};
 use forebay_congestion::htcp::Htcp;
-use forebay_discipline::{Beyond, DropCurve};
+use forebay_discipline::{AboveThreshold, DropCurve};
 use forebay_fluid::{
     Background, FluidFlow, FluidLink, FluidModel, FluidOutcome, Limits, Measure, QueueDistribution,
     Red, Synchronization, integrate, integrate_coupled, integrate_euler,
@@ -70,7 +70,7 @@ fn red() -> QueueDistribution {
             min: 20.0,
             max: 120.0,
             max_p: 0.1,
-            beyond: Beyond::Gentle,
+            beyond: AboveThreshold::Gentle,
             range: None,
         },
         follow: 10.0,

@@ -311,7 +311,7 @@ fn timeouts_are_none_or_one_for_each_flow() {
 #[test]
 fn delays_keep_their_digits_where_nearly_all_is_lost() {
     let mut model = shared((1000.0, 50.0), 1, (0.1, 0.1), aimd());
-    model.links[0].background = Background::Redrawn {
+    model.links[0].background = Background::Resampled {
         mean: 1e13,
         deviation: 1e12,
         interval: 0.037,

@@ -6,7 +6,7 @@ use forebay_congestion::aimd::Aimd;
 use forebay_congestion::fluid::FluidLaw;
 use forebay_congestion::newreno::NewReno;
 use forebay_congestion::scalable::Scalable;
-use forebay_discipline::{Beyond, DropCurve};
+use forebay_discipline::{AboveThreshold, DropCurve};
 use forebay_fluid::{
     Background, CutCountDistribution, FluidFlow, FluidLink, FluidModel, Limits, Measure,
     QueueDistribution, Red, Synchronization, Victims, integrate, integrate_coupled,
@@ -150,7 +150,7 @@ fn euler_and_the_adaptive_integrator_agree_on_everything_they_measure() {
         let mut base = model(&ONE_GIGABIT, &law, 0.3, 0.05);
         // Random victims do not depend on rounding, so both follow the same history.
         base.synchronization.victims = Victims::Random;
-        base.links[0].background = Background::Redrawn {
+        base.links[0].background = Background::Resampled {
             mean: 25_000.0,
             deviation: 1000.0,
             interval: 0.5,
@@ -259,7 +259,7 @@ fn red(follow: f64) -> QueueDistribution {
             min: 100.0,
             max: 1250.0,
             max_p: 0.1,
-            beyond: Beyond::Gentle,
+            beyond: AboveThreshold::Gentle,
             range: None,
         },
         follow,
@@ -327,7 +327,7 @@ fn any_model() -> impl Strategy<Value = FluidModel> {
                     QueueDistribution::DropTail
                 };
                 let mean = load * capacity;
-                let background = Background::Redrawn {
+                let background = Background::Resampled {
                     mean,
                     deviation: 0.1 * mean,
                     interval: 0.7,
@@ -463,7 +463,7 @@ fn both_integrators_agree_on_red() {
             min: 500.0,
             max: 2500.0,
             max_p: 0.02,
-            beyond: Beyond::Gentle,
+            beyond: AboveThreshold::Gentle,
             range: None,
         },
         follow: 2.0,

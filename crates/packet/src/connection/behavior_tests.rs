@@ -2,7 +2,7 @@
 
 use forebay_congestion::packet::LossState;
 use forebay_random::{Purpose, Seed, StreamKey};
-use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutCut};
+use forebay_scenario::{DelayedAck, Recovery, Reduction, Stack, TimeoutSsthresh};
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
 
@@ -174,7 +174,10 @@ fn at_once_falls_silent_and_prr_does_not() {
 
 #[test]
 fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does() {
-    for (timeout_cut, expected) in [(TimeoutCut::First, 10.0), (TimeoutCut::Every, 2.0)] {
+    for (timeout_ssthresh, expected) in [
+        (TimeoutSsthresh::First, 10.0),
+        (TimeoutSsthresh::Every, 2.0),
+    ] {
         for recovery in [
             Recovery::NewReno,
             Recovery::Sack,
@@ -184,7 +187,7 @@ fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does
         ] {
             let mut wire = Wire::new(Stack {
                 recovery,
-                timeout_cut,
+                timeout_ssthresh,
                 ..Stack::RFC
             });
             wire.send();
@@ -199,7 +202,7 @@ fn only_the_first_timeout_of_a_packet_lowers_the_threshold_unless_every_one_does
             assert!((thresholds[0] - 10.0).abs() <= 0.5, "{thresholds:?}");
             assert!(
                 (thresholds[1] - expected).abs() <= 0.5,
-                "{recovery:?} {timeout_cut:?} {thresholds:?}"
+                "{recovery:?} {timeout_ssthresh:?} {thresholds:?}"
             );
         }
     }

@@ -2,7 +2,7 @@
 //! 3.1), and its behavior as long as the timeout may prove spurious.
 
 use forebay_congestion::packet::{CongestionEvent, LossState};
-use forebay_scenario::{Stack, TimeoutCut};
+use forebay_scenario::{Stack, TimeoutSsthresh};
 use forebay_units::Time;
 
 use super::ack::AckEvent;
@@ -13,7 +13,7 @@ use super::recovery::LossRecovery;
 /// The state of the last timeout.
 #[derive(Clone, Debug)]
 pub(super) struct Timeout {
-    cut: TimeoutCut,
+    cut: TimeoutSsthresh,
     /// Whether timeouts are looked at before they are believed (RFC 5682).
     pub(super) frto: bool,
     /// The packet for which the timer expired last.
@@ -25,7 +25,7 @@ pub(super) struct Timeout {
 impl Timeout {
     pub(super) fn new(stack: &Stack) -> Self {
         Self {
-            cut: stack.timeout_cut,
+            cut: stack.timeout_ssthresh,
             frto: stack.frto,
             packet: None,
             attempt: None,
@@ -50,7 +50,7 @@ impl Timeout {
             sender.next = sender.unacknowledged;
             return;
         }
-        if self.packet == Some(sender.unacknowledged) && self.cut == TimeoutCut::First {
+        if self.packet == Some(sender.unacknowledged) && self.cut == TimeoutSsthresh::First {
             // The same packet again: the threshold stays (RFC 5681 section 3.1).
             sender.window.cwnd = 1.0;
         } else {

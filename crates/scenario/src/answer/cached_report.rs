@@ -11,7 +11,7 @@ impl Report {
     /// # Errors
     /// A report that JSON cannot hold.
     pub fn to_cached(&self) -> Result<String, serde_json::Error> {
-        let notes: Vec<Value> = self.warnings.iter().map(kept_warning).collect();
+        let notes: Vec<Value> = self.warnings.iter().map(warning_json).collect();
         serde_json::to_string(&json!({ "report": self, "remarks": notes }))
     }
 
@@ -38,7 +38,7 @@ impl Report {
     }
 }
 
-fn kept_warning(warning: &Warning) -> Value {
+fn warning_json(warning: &Warning) -> Value {
     json!([
         warning.kind.name(),
         warning.subject,

@@ -371,7 +371,7 @@ pub struct TransferRecord {
     /// Packets that the target link dropped.
     pub dropped: u64,
     /// Packets of it that other links dropped.
-    pub lost_elsewhere: u64,
+    pub drops_off_target: u64,
 }
 
 /// The kind of a packet's segment within its connection.

@@ -7,7 +7,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Tab
 
 use crate::derived::group_text::{with_group, without_group};
 use crate::model::scenario::Scenario;
-use crate::text::naming::american_key;
+use crate::text::naming::canonical_key;
 use crate::text::overrides::Override;
 use crate::text::tree::{Content, Format, Node, ScenarioError};
 
@@ -147,13 +147,13 @@ enum Form {
 fn settle(table: &mut dyn TableLike, entries: &[(String, Node)], form: Form) {
     let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     for key in &keys {
-        let name = american_key(key);
+        let name = canonical_key(key);
         if entries.iter().all(|(known, _)| *known != name) {
             table.remove(key);
         }
     }
     for (name, node) in entries {
-        let own = keys.iter().find(|key| american_key(key) == *name);
+        let own = keys.iter().find(|key| canonical_key(key) == *name);
         match own.and_then(|key| table.get_mut(key)) {
             Some(item) => settle_item(item, node),
             None => {
@@ -191,7 +191,7 @@ fn settle_value(value: &mut Value, node: &Node) {
             }
             return;
         }
-        (content, value) if says(value, content) => return,
+        (content, value) if equals(value, content) => return,
         _ => {}
     }
     // The comment comes after the value.
@@ -202,12 +202,12 @@ fn settle_value(value: &mut Value, node: &Node) {
 
 /// Whether a table has these keys and no others.
 fn has_keys(table: &InlineTable, entries: &[(String, Node)]) -> bool {
-    let known = |key: &str| entries.iter().any(|(name, _)| *name == american_key(key));
+    let known = |key: &str| entries.iter().any(|(name, _)| *name == canonical_key(key));
     table.len() == entries.len() && table.iter().all(|(key, _)| known(key))
 }
 
 /// Whether a plain value is this one.
-fn says(value: &Value, content: &Content) -> bool {
+fn equals(value: &Value, content: &Content) -> bool {
     match (content, value) {
         (Content::Bool(x), Value::Boolean(own)) => x == own.value(),
         (Content::Integer(x), Value::Integer(own)) => x == own.value(),
@@ -393,7 +393,7 @@ utilization = ">= 95%"
         for (at, text) in ["true", "1", "0.5", "1979-05-27"].into_iter().enumerate() {
             for (other, content) in contents.iter().enumerate() {
                 assert_eq!(
-                    says(&value(text), content),
+                    equals(&value(text), content),
                     at == other,
                     "{text} {content:?}"
                 );
@@ -405,7 +405,7 @@ utilization = ">= 95%"
             ("0.25", Content::Float(0.5)),
             ("\"b\"", Content::Text("a".into())),
         ] {
-            assert!(!says(&value(text), &content), "{text}");
+            assert!(!equals(&value(text), &content), "{text}");
         }
     }
 

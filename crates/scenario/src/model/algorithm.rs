@@ -64,7 +64,7 @@ impl Algorithm {
             let names = registry.iter();
             let names = names.map(|d| (d.name, d.aliases.iter().copied()));
             kind.value_error(ValueError::Name(Unknown::spelled(
-                cursor.what(),
+                cursor.noun(),
                 name,
                 names,
             )))

@@ -70,7 +70,7 @@ impl BufferSize {
             Self::Packets(count) => return Some(BufferLimit::Packets(count)),
             Self::Bytes(bytes) => bytes.get() as f64,
             Self::Time(time) => rate.bytes_in(time).get() as f64,
-            Self::Bdp(multiple) => floor_of_nearly_whole(multiple * bdp),
+            Self::Bdp(multiple) => floor_with_tolerance(multiple * bdp),
         };
         (bytes.is_finite() && bytes <= MAX_BYTES as f64)
             .then_some(BufferLimit::Bytes(Bytes::new(bytes as u64)))
@@ -79,7 +79,7 @@ impl BufferSize {
 
 /// The whole part, where a product that is whole but for rounding counts as whole: half a BDP of
 /// 10000 packets is 5000 packets and not a byte less.
-fn floor_of_nearly_whole(bytes: f64) -> f64 {
+fn floor_with_tolerance(bytes: f64) -> f64 {
     let nearest = bytes.round();
     if (bytes - nearest).abs() <= 1e-9 * nearest {
         nearest

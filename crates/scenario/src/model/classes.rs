@@ -11,7 +11,7 @@ use crate::model::algorithm::{Algorithm, Registered};
 use crate::model::buffer::{Buffer, BufferLimit};
 use crate::text::cursor::Cursor;
 use crate::text::form::NAME;
-use crate::text::form::{List, Maybe, Switch, Text, Whole};
+use crate::text::form::{List, Maybe, Switch, Text, WholeNumber};
 use crate::text::grammar::object;
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::keys::{Context, Form, Section, keys};
@@ -27,7 +27,7 @@ keys! {
         groups: Vec<String> = Vec::new(), key(GROUPS);
         /// Weight of the class among the classes that take turns; for the schedules `wrr` and
         /// `dwrr`.
-        weight: u64 = 1, key(Whole(1, 10_000));
+        weight: u64 = 1, key(WholeNumber(1, 10_000));
         /// Whether the class is served before all classes that take turns; for the schedules `wrr`
         /// and `dwrr`.
         priority: bool = false, key(Switch);
@@ -80,7 +80,7 @@ impl LinkQueue {
     fn classes() -> KeyText {
         let allowed = format!(
             "a list of one to {MAX_CLASSES} tables with {}",
-            TrafficClass::names().join(", ")
+            TrafficClass::documented_names().join(", ")
         );
         let item = object(&TrafficClass::texts());
         let schema =

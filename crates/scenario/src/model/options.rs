@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::text::cursor::Cursor;
 use crate::text::form::words;
-use crate::text::form::{Any, List, Maybe, Number, Switch, Whole, Within, Words};
+use crate::text::form::{Any, List, Maybe, Number, Switch, WholeNumber, Within, Words};
 use crate::text::grammar::Grammar;
 use crate::text::grammar::{entry, required, words as one_of};
 use crate::text::keys::{Context, Form, Section, keys};
@@ -21,9 +21,9 @@ keys! {
         /// Measured time, after the warm-up.
         measure: Time = Time::from_secs(60), always(MEASURE);
         /// Seed of all random streams.
-        seed: u64 = 1, always(Whole(0, i64::MAX as u64));
+        seed: u64 = 1, always(WholeNumber(0, i64::MAX as u64));
         /// Number of independent replications.
-        replications: u64 = 1, always(Whole(1, 1_000_000));
+        replications: u64 = 1, always(WholeNumber(1, 1_000_000));
     }
 }
 
@@ -141,8 +141,8 @@ keys! {
     }
 }
 
-const EMPIRICAL: List<Whole> = List {
-    of: Whole(1, 1 << 24),
+const EMPIRICAL: List<WholeNumber> = List {
+    of: WholeNumber(1, 1 << 24),
     least: 1,
     allowed: "a list of numbers of flows",
 };
@@ -182,9 +182,9 @@ pub enum VictimPolicy {
 pub enum BackgroundRate {
     /// Its mean, always.
     Constant,
-    /// Redrawn every so often from a normal law with the mean and the variance that the sources'
-    /// packets have over that time, cut off at 0.
-    Redrawn(Time),
+    /// Resampled at this interval from a normal distribution, cut off at 0, with the mean and the
+    /// variance of the sources' packets in that time.
+    Resampled(Time),
 }
 
 words! {
@@ -199,7 +199,7 @@ words! {
 
 impl FluidOptions {
     /// Reads `[fluid]` of a scenario; the context has its number of persistent flows.
-    pub(crate) fn read_whole(
+    pub(crate) fn read_section(
         table: Option<&Cursor<'_>>,
         context: &Context<'_>,
     ) -> Result<Self, ScenarioError> {
@@ -286,36 +286,38 @@ impl Form<VictimPolicy> for Victims {
 struct Background;
 
 impl Background {
-    const ALLOWED: &'static str = "constant, { redrawn = \"100ms\" } with a time from 1us to 1e6s";
+    const ALLOWED: &'static str =
+        "constant, { resampled = \"100ms\" } with a time from 1us to 1e6s";
 }
 
 impl Form<BackgroundRate> for Background {
     fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BackgroundRate, ScenarioError> {
-        let Some(redrawn) = at.get("redrawn") else {
+        let Some(interval) = at.get("redrawn") else {
             return match at.text() {
                 Some("constant") => Ok(BackgroundRate::Constant),
                 _ => Err(at.error(Self::ALLOWED)),
             };
         };
         at.only(&["redrawn"])?;
-        let every: Time = redrawn.unit()?;
+        let every: Time = interval.unit()?;
         if every < Time::from_micros(1) || every > Time::from_secs(1_000_000) {
-            return Err(redrawn.error(Self::ALLOWED));
+            return Err(interval.error(Self::ALLOWED));
         }
-        Ok(BackgroundRate::Redrawn(every))
+        Ok(BackgroundRate::Resampled(every))
     }
 
     fn write(&self, rate: &BackgroundRate, _: &Context<'_>) -> Option<Value> {
         Some(match rate {
             BackgroundRate::Constant => "constant".into(),
-            BackgroundRate::Redrawn(every) => json!({ "redrawn": every.to_string() }),
+            BackgroundRate::Resampled(every) => json!({ "redrawn": every.to_string() }),
         })
     }
 
     fn grammar(&self) -> Grammar {
         let time = Form::<Time>::grammar(&Any).schema;
+        let resampled = required(&[entry("resampled", time.clone())]);
         let redrawn = required(&[entry("redrawn", time)]);
-        let schema = json!({"oneOf": [one_of(&["constant"]), redrawn]});
+        let schema = json!({"oneOf": [one_of(&["constant"]), resampled, redrawn]});
         Grammar::new(schema, Self::ALLOWED)
     }
 }

@@ -19,13 +19,13 @@ keys! {
     /// end.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Outages {
-        /// List of [beginning, duration] of each outage, in place of `between` and `lasting`.
+        /// List of [beginning, duration] of each outage, in place of `between` and `duration`.
         times: Vec<(Time, Time)> = Vec::new(), key(OutageTimes);
         /// Time from the end of an outage to the next one; the first counts from the beginning of
         /// the run.
         between: Option<Distribution<Time>> = None, key(Maybe(Drawn));
         /// Duration of each outage.
-        lasting: Option<Distribution<Time>> = None, key(Maybe(Drawn));
+        duration: Option<Distribution<Time>> = None, key(Maybe(Drawn), "lasting");
         /// Whether an outage drops the packets in the queue when it begins.
         flush: bool = false, key(Switch);
     }
@@ -104,17 +104,17 @@ impl Form<Outages> for OutagesForm {
             });
         }
         let outages = Outages::read(at, context)?;
-        let drawn = outages.between.is_some() && outages.lasting.is_some();
+        let drawn = outages.between.is_some() && outages.duration.is_some();
         if outages.times.is_empty() != drawn || outages.between.is_some() != drawn {
             let found = "neither one nor the other";
-            return Err(at.error_found(found, "either `times`, or `between` and `lasting`"));
+            return Err(at.error_found(found, "either `times`, or `between` and `duration`"));
         }
         let above_zero = |distribution: &Option<Distribution<Time>>| {
             distribution
                 .as_ref()
                 .is_none_or(|distribution| distribution.mean() > 0.0)
         };
-        if !above_zero(&outages.between) || !above_zero(&outages.lasting) {
+        if !above_zero(&outages.between) || !above_zero(&outages.duration) {
             return Err(at.error_found("a time of zero", "times above 0s on average"));
         }
         Ok(outages)
@@ -137,7 +137,7 @@ impl Form<Outages> for OutagesForm {
         let allowed = format!(
             "{}, or {{ {} }}",
             OutageTimes::EXAMPLE,
-            Outages::names().join(", ")
+            Outages::documented_names().join(", ")
         );
         Grammar::new(schema, allowed).with_keys(texts)
     }
@@ -148,7 +148,7 @@ impl Outages {
     pub const NONE: Self = Self {
         times: Vec::new(),
         between: None,
-        lasting: None,
+        duration: None,
         flush: false,
     };
 
@@ -164,8 +164,8 @@ impl Outages {
 
     /// Share of a time without them: of this one, or of all time where they are drawn.
     pub fn up(&self, from: Time, to: Time) -> f64 {
-        if let (Some(between), Some(lasting)) = (&self.between, &self.lasting) {
-            let (up, down) = (between.mean(), lasting.mean());
+        if let (Some(between), Some(duration)) = (&self.between, &self.duration) {
+            let (up, down) = (between.mean(), duration.mean());
             // Where either may last without end on average, it does.
             return if up.is_finite() {
                 up / (up + down)
@@ -183,8 +183,10 @@ impl Outages {
 
     /// How many begin in a run, on average where they are drawn.
     pub fn count(&self, end: Time) -> f64 {
-        match (&self.between, &self.lasting) {
-            (Some(between), Some(lasting)) => end.as_secs_f64() / (between.mean() + lasting.mean()),
+        match (&self.between, &self.duration) {
+            (Some(between), Some(duration)) => {
+                end.as_secs_f64() / (between.mean() + duration.mean())
+            }
             _ => self.times.len() as f64,
         }
     }
@@ -192,7 +194,7 @@ impl Outages {
     /// The beginning and the end of each until `end`, in the replication of this seed at the link
     /// of this number: none begins before the one before has ended.
     pub fn realized(&self, seed: Seed, number: usize, end: Time) -> Vec<(Time, Time)> {
-        let (Some(between), Some(lasting)) = (&self.between, &self.lasting) else {
+        let (Some(between), Some(duration)) = (&self.between, &self.duration) else {
             let ends = self.times.iter();
             let ends = ends.map(|&(begin, long)| (begin, begin.saturating_add(long)));
             return ends.take_while(|(begin, _)| *begin < end).collect();
@@ -201,12 +203,18 @@ impl Outages {
         let (mut now, mut all) = (Time::ZERO, Vec::new());
         // Times that are hardly ever above zero do not hold up a run.
         let tick = Time::from_picos(1);
-        for index in 0..MOST_DRAWN {
-            now = now.saturating_add(between.draw(index, MOST_DRAWN, &mut draws).max(tick));
+        for index in 0..MAX_RANDOM_OUTAGES {
+            now = now.saturating_add(
+                between
+                    .draw(index, MAX_RANDOM_OUTAGES, &mut draws)
+                    .max(tick),
+            );
             if now >= end {
                 break;
             }
-            let long = lasting.draw(index, MOST_DRAWN, &mut draws).max(tick);
+            let long = duration
+                .draw(index, MAX_RANDOM_OUTAGES, &mut draws)
+                .max(tick);
             all.push((now, now.saturating_add(long)));
             now = now.saturating_add(long);
         }
@@ -215,7 +223,7 @@ impl Outages {
 }
 
 /// The most outages that are drawn for a run.
-const MOST_DRAWN: u64 = 4_000_000;
+const MAX_RANDOM_OUTAGES: u64 = 4_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -246,13 +254,13 @@ mod tests {
             ("[[\"-3s\", \"2s\"]]", "found `-3s`"),
             ("{ flush = true }", "either `times`, or `between`"),
             ("{ between = \"3s\" }", "either `times`, or `between`"),
-            ("{ lasting = \"3s\" }", "either `times`, or `between`"),
+            ("{ duration = \"3s\" }", "either `times`, or `between`"),
             (
-                "{ times = [[\"3s\", \"1s\"]], between = \"3s\", lasting = \"1s\" }",
+                "{ times = [[\"3s\", \"1s\"]], between = \"3s\", duration = \"1s\" }",
                 "either `times`, or `between`",
             ),
             (
-                "{ between = \"3s\", lasting = \"0s\" }",
+                "{ between = \"3s\", duration = \"0s\" }",
                 "times above 0s on average",
             ),
             // All of the run.
@@ -301,7 +309,7 @@ mod tests {
     /// say, and so as often, and as much of the time (the renewal reward theorem).
     #[test]
     fn drawn_outages_follow_one_another_as_their_laws_say() {
-        let text = "{ between = { exponential = \"2s\" }, lasting = { uniform = [\"500ms\", \"1500ms\"] } }";
+        let text = "{ between = { exponential = \"2s\" }, duration = { uniform = [\"500ms\", \"1500ms\"] } }";
         let drawn = outages(text).unwrap();
         let end = Time::from_secs(60_000);
         let times = drawn.realized(Seed::default(), 0, end);

@@ -195,7 +195,7 @@ impl Scenario {
             target,
             run,
             goals: read_goals(root.get("goal"), &names)?,
-            fluid: FluidOptions::read_whole(root.get("fluid").as_ref(), &context)?,
+            fluid: FluidOptions::read_section(root.get("fluid").as_ref(), &context)?,
             trace: read_section(root, "trace", &context)?,
             relative: RelativeValues::read(&cursors, &groups)?,
             links,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::model::algorithm::{Algorithm, time_based};
 use crate::text::cursor::Cursor;
 use crate::text::form::words;
-use crate::text::form::{Maybe, Packets, Switch, Table, Whole, Within, Word, Words};
+use crate::text::form::{Maybe, Packets, Switch, Table, WholeNumber, Within, Word, Words};
 use crate::text::grammar::{Grammar, KeyText};
 use crate::text::keys::{Context, Form, Section, keys};
 use crate::text::tree::ScenarioError;
@@ -35,7 +35,7 @@ keys! {
         /// unchanged.
         full_ack_window: FullAckWindow = FullAckWindow::Threshold, key(Words);
         /// Timeouts of one packet that lower the slow-start threshold (RFC 5681 section 3.1).
-        timeout_cut: TimeoutCut = TimeoutCut::First, key(Words);
+        timeout_ssthresh: TimeoutSsthresh = TimeoutSsthresh::First, key(Words, "timeout_cut");
         /// Lower bound of the retransmission timeout.
         min_rto: Time = Time::from_secs(1), always(TIMEOUT);
         /// Retransmission timeout before the first measurement of the round-trip time, at least the
@@ -113,7 +113,7 @@ keys! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DelayedAck: const {
         /// Packets per acknowledgment; 1 acknowledges each packet.
-        packets: u32 = 1, always(Whole(1, 1000));
+        packets: u32 = 1, always(WholeNumber(1, 1000));
         /// Longest delay of an acknowledgment.
         timeout: Time = Time::from_millis(200), always(UP_TO_A_SECOND);
         /// Whether the last packet of a burst that left at once, and the last one that the
@@ -121,7 +121,7 @@ keys! {
         push: bool = false, key(Switch);
         /// Number of acknowledgments at the beginning of a connection that are not delayed (Linux:
         /// 16, TCP_MAX_QUICKACKS).
-        quick: u32 = 0, key(Whole(0, 1000));
+        quick: u32 = 0, key(WholeNumber(0, 1000));
         /// Longest time that packets after a gap wait to be acknowledged together, the first three
         /// excepted (Linux 4.18: tcp_comp_sack_delay_ns); 0s is none.
         sack_delay: Time = Time::ZERO, key(UP_TO_A_SECOND);
@@ -229,7 +229,7 @@ words! {
 
 words! {
     /// Timeouts of one packet that lower the slow-start threshold (RFC 5681 section 3.1).
-    pub enum TimeoutCut {
+    pub enum TimeoutSsthresh {
         /// The first one: the threshold follows from the last window that the path carried.
         First = "first",
         /// Every one: the threshold is two packets from the second timeout on (ns-2).
@@ -363,7 +363,7 @@ impl Stack {
         limited_transmit: LimitedTransmit::Always,
         full_ack_window: FullAckWindow::Deflated,
         rto_arithmetic: RtoArithmetic::Ticks,
-        timeout_cut: TimeoutCut::Every,
+        timeout_ssthresh: TimeoutSsthresh::Every,
         ack_counting: AckCounting::Acknowledgments,
         min_rto: Time::from_millis(200),
         initial_rto: Time::from_secs(3),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::text::naming::{Unknown, american, is_control, likeliest_quantity};
+use crate::text::naming::{Unknown, american, documented_key, is_control, likeliest_quantity};
 use crate::text::tree::{Content, Node, ScenarioError, Source, Span, ValueError};
 
 /// A node, its path and its file: what every reader takes, and what a mistake points at.
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The noun for the value here: the last part of its key.
-    pub(crate) fn what(&self) -> &str {
+    pub(crate) fn noun(&self) -> &str {
         let key = self.key.strip_suffix(".kind").unwrap_or(&self.key);
         let last = key.rsplit('.').next().unwrap_or(key);
         last.split('[').next().unwrap_or(last)
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
         if !key.is_empty() {
             key.push('.');
         }
-        key.push_str(part);
+        key.push_str(documented_key(part));
         Self {
             node,
             key,
@@ -116,7 +116,8 @@ impl<'a> Cursor<'a> {
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), ScenarioError> {
         for (key, entry) in self.entries()? {
             if !known.contains(&key) {
-                return Err(entry.unknown("key", key, known.iter().copied()));
+                let known = known.iter().map(|key| documented_key(key));
+                return Err(entry.unknown("key", key, known));
             }
         }
         Ok(())
@@ -236,6 +237,6 @@ impl<'a> Cursor<'a> {
         let wanted = american(text);
         let found = words.iter().find(|(word, _)| *word == wanted);
         let found = found.map(|(_, value)| *value);
-        found.ok_or_else(|| self.unknown(self.what(), text, known()))
+        found.ok_or_else(|| self.unknown(self.noun(), text, known()))
     }
 }

@@ -94,9 +94,9 @@ pub(crate) fn percentage(fraction: f64) -> String {
 }
 
 /// A whole number within closed bounds.
-pub(crate) struct Whole(pub(crate) u64, pub(crate) u64);
+pub(crate) struct WholeNumber(pub(crate) u64, pub(crate) u64);
 
-impl<T> Form<T> for Whole
+impl<T> Form<T> for WholeNumber
 where
     T: Copy + Into<u64> + TryFrom<u64>,
 {
@@ -393,7 +393,7 @@ impl<S: Section> Form<S> for Table {
     }
 
     fn grammar(&self) -> Grammar {
-        let allowed = format!("{{ {} }}", S::names().join(", "));
+        let allowed = format!("{{ {} }}", S::documented_names().join(", "));
         Grammar::new(object(&S::texts()), allowed).with_keys(S::texts())
     }
 }

@@ -6,6 +6,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::text::naming::deprecated_key;
+
 /// Values that a form allows.
 pub(crate) struct Grammar {
     /// JSON Schema of the values.
@@ -76,10 +78,15 @@ impl KeyText {
 
 /// A table with these keys.
 pub(crate) fn object(entries: &[KeyText]) -> Value {
-    let properties: Map<String, Value> = entries
-        .iter()
-        .map(|entry| (entry.name.clone(), entry.schema.clone()))
-        .collect();
+    let mut properties = Map::new();
+    for entry in entries {
+        if let Some(old) = deprecated_key(&entry.name) {
+            let mut schema = entry.schema.clone();
+            schema["deprecated"] = true.into();
+            properties.insert(old.into(), schema);
+        }
+        properties.insert(entry.name.clone(), entry.schema.clone());
+    }
     let mut schema =
         json!({"type": "object", "additionalProperties": false, "properties": properties});
     let required = entries.iter().filter(|entry| entry.required);

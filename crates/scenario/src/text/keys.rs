@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::text::cursor::Cursor;
 use crate::text::grammar::{Grammar, KeyText};
+use crate::text::naming::documented_key;
 use crate::text::tree::ScenarioError;
 
 /// The other parts of a scenario that decide the meaning of a value.
@@ -120,7 +121,11 @@ impl<F> Key<F> {
     {
         let required = matches!(self.presence, Presence::Required(_));
         let meaning: Vec<&str> = self.meaning.iter().map(|line| line.trim()).collect();
-        let mut text = KeyText::of(self.name, &meaning.join(" "), self.form.grammar());
+        let mut text = KeyText::of(
+            documented_key(self.name),
+            &meaning.join(" "),
+            self.form.grammar(),
+        );
         text.required = required;
         text.schema["description"] = match text.schema["description"].as_str() {
             Some(more) => format!("{} ({more})", text.meaning).into(),
@@ -250,6 +255,11 @@ pub(crate) trait Section: Sized + 'static {
     /// The names of its keys.
     fn names() -> Vec<&'static str> {
         Self::PARTS.iter().flat_map(|part| part.names()).collect()
+    }
+
+    /// The names of its keys in documents and messages.
+    fn documented_names() -> Vec<&'static str> {
+        Self::names().into_iter().map(documented_key).collect()
     }
 
     /// Reads a table that has no other keys.

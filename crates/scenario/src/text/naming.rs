@@ -83,7 +83,7 @@ impl Unknown {
             if at > 0 {
                 text.push_str(", ");
             }
-            text.push_str(&legible(name));
+            text.push_str(&sanitized(name));
         }
         if text.is_empty() { "none".into() } else { text }
     }
@@ -108,12 +108,12 @@ pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
 /// control characters, appear as their numbers.
 pub(crate) fn shortened_to(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}...", legible(&text[..end])).into(),
-        None => legible(text),
+        Some((end, _)) => format!("{}...", sanitized(&text[..end])).into(),
+        None => sanitized(text),
     }
 }
 
-fn legible(text: &str) -> Cow<'_, str> {
+fn sanitized(text: &str) -> Cow<'_, str> {
     if !text.contains(is_control) {
         return text.into();
     }
@@ -169,13 +169,40 @@ pub fn american(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for a key: the part before a dot, as in "group.metric", is the user's own.
-pub(crate) fn american_key(key: &str) -> Cow<'_, str> {
+/// Renamed keys: the name in documents, and the deprecated name.
+///
+/// The canonical form has the deprecated name until its next version, so hashes stay valid.
+const RENAMED_KEYS: [(&str, &str); 4] = [
+    ("duration", "lasting"),
+    ("max_airtime", "air"),
+    ("resampled", "redrawn"),
+    ("timeout_ssthresh", "timeout_cut"),
+];
+
+/// The canonical name of a key, with the American spelling. The part before a dot, as in
+/// "group.metric", is the user's own.
+pub(crate) fn canonical_key(key: &str) -> Cow<'_, str> {
+    if let Some((_, canonical)) = RENAMED_KEYS.iter().find(|(name, _)| *name == key) {
+        return (*canonical).into();
+    }
     let (own, name) = key.split_at(key.rfind('.').map_or(0, |dot| dot + 1));
     match american(name) {
         Cow::Borrowed(_) => key.into(),
         Cow::Owned(name) => format!("{own}{name}").into(),
     }
+}
+
+/// The name of a key in documents and messages. It differs from the canonical name if the key was
+/// renamed.
+pub(crate) fn documented_key(canonical: &str) -> &str {
+    let renamed = RENAMED_KEYS.iter().find(|(_, old)| *old == canonical);
+    renamed.map_or(canonical, |(name, _)| name)
+}
+
+/// The deprecated name of a key with this name in documents, if there is one.
+pub(crate) fn deprecated_key(documented: &str) -> Option<&'static str> {
+    let renamed = RENAMED_KEYS.iter().find(|(name, _)| *name == documented);
+    renamed.map(|(_, canonical)| *canonical)
 }
 
 /// The name that `found` was likely meant to be. It is one that differs in case, hyphens or
@@ -366,10 +393,21 @@ mod tests {
             "minimum_synchronization"
         );
         assert_eq!(
-            american_key("organisation.utilisation"),
+            canonical_key("organisation.utilisation"),
             "organisation.utilization"
         );
-        assert_eq!(american_key("utilization"), "utilization");
+        assert_eq!(canonical_key("utilization"), "utilization");
+    }
+
+    #[test]
+    fn a_renamed_key_has_both_names() {
+        for (name, canonical) in RENAMED_KEYS {
+            assert_eq!(canonical_key(name), canonical);
+            assert_eq!(canonical_key(canonical), canonical);
+            assert_eq!(documented_key(canonical), name);
+            assert_eq!(deprecated_key(name), Some(canonical));
+        }
+        assert_eq!(documented_key("rate"), "rate");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::text::naming::{Unknown, american, american_key, shortened};
+use crate::text::naming::{Unknown, american, canonical_key, shortened};
 use crate::text::tree::{Content, Format, Node, ScenarioError, Source, Span, ValueError};
 
 /// A change to a scenario: `key = value` with a dotted key ("link.buffer", "flows.bulk.cca").
@@ -34,14 +34,14 @@ impl Override {
     /// # Errors
     /// A text without `=`, or without a key before it.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
-        Self::asked_by("overrides", text)
+        Self::for_argument("overrides", text)
     }
 
     /// Reads `key=value` out of this argument.
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub fn asked_by(argument: &str, text: &str) -> Result<Self, ScenarioError> {
+    pub fn for_argument(argument: &str, text: &str) -> Result<Self, ScenarioError> {
         let parts = text
             .split_once('=')
             .map(|(key, value)| (key.trim(), value.trim()));
@@ -107,7 +107,7 @@ impl Override {
             || Node::of(Content::Text(self.value.clone()), Span::Nowhere),
             |(_, node)| node,
         );
-        node.asked_at(&self.argument, &self.written);
+        node.set_argument(&self.argument, &self.written);
         node
     }
 }
@@ -115,7 +115,7 @@ impl Override {
 impl Node {
     /// Applies one override, creating tables on the way.
     pub(crate) fn apply(&mut self, change: &Override) -> Result<(), ScenarioError> {
-        self.put_where_it_says(change)?;
+        self.put_override(change)?;
         let mut parts = change.key.split('.');
         if parts.next() == Some("flows")
             && let Some(group) = parts.next()
@@ -156,7 +156,7 @@ impl Node {
     }
 
     /// Puts the value at its key.
-    fn put_where_it_says(&mut self, change: &Override) -> Result<(), ScenarioError> {
+    fn put_override(&mut self, change: &Override) -> Result<(), ScenarioError> {
         let value = change.node();
         let path = self.path_of(&change.key);
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -191,7 +191,7 @@ impl Node {
         for part in parents {
             let child = match &mut node.content {
                 Content::Table(entries) => {
-                    let part = american_key(part);
+                    let part = canonical_key(part);
                     let entry = entries.iter_mut().find(|(key, _)| *key == part);
                     entry.map(|(_, child)| child)
                 }
@@ -207,7 +207,7 @@ impl Node {
             }
         }
         if let Content::Table(entries) = &mut node.content {
-            let last = american_key(last);
+            let last = canonical_key(last);
             entries.retain(|(key, _)| *key != last);
         }
     }
@@ -259,7 +259,7 @@ impl Node {
         }
         match &mut node.content {
             Content::Table(entries) => {
-                let last = american_key(last);
+                let last = canonical_key(last);
                 match entries.iter_mut().find(|(key, _)| *key == last) {
                     Some(entry) => entry.1 = value,
                     None => entries.push((last.into_owned(), value)),
@@ -308,18 +308,18 @@ impl Node {
     }
 
     /// Lets this and everything in it come from an argument, under the key that was written there.
-    fn asked_at(&mut self, argument: &Arc<str>, key: &str) {
+    fn set_argument(&mut self, argument: &Arc<str>, key: &str) {
         self.place = Span::Argument(argument.clone(), key.to_owned());
         match &mut self.content {
             Content::List(items) => {
                 for (at, item) in items.iter_mut().enumerate() {
-                    item.asked_at(argument, &format!("{key}[{at}]"));
+                    item.set_argument(argument, &format!("{key}[{at}]"));
                 }
             }
             Content::Table(entries) => {
                 for (name, item) in entries {
                     let dot = if key.is_empty() { "" } else { "." };
-                    item.asked_at(argument, &format!("{key}{dot}{name}"));
+                    item.set_argument(argument, &format!("{key}{dot}{name}"));
                 }
             }
             _ => {}

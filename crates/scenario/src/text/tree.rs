@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::text::naming::{Unknown, american_key, shortened, shortened_to};
+use crate::text::naming::{Unknown, canonical_key, shortened, shortened_to};
 
 /// A mistake in a scenario: where it is, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,24 +177,23 @@ impl Node {
             Format::Toml => read_toml(text, file)?,
             Format::Json => read_json(text, file)?,
         };
-        node.spell_american("", file)?;
+        node.name_keys("", file)?;
         Ok(node)
     }
 
-    /// Gives keys their American spelling: `utilisation` is taken for `utilization`.
-    fn spell_american(&mut self, within: &str, file: &str) -> Result<(), ScenarioError> {
+    /// Gives keys their canonical names: `utilisation` is taken for `utilization`.
+    fn name_keys(&mut self, within: &str, file: &str) -> Result<(), ScenarioError> {
         match &mut self.content {
             Content::List(items) => items
                 .iter_mut()
-                .try_for_each(|item| item.spell_american(within, file)),
+                .try_for_each(|item| item.name_keys(within, file)),
             Content::Table(entries) => {
-                let respelled = |key: &str| matches!(american_key(key), Cow::Owned(_));
-                if entries.iter().any(|(key, _)| respelled(key)) {
-                    spell_keys(entries, within, file)?;
+                if entries.iter().any(|(key, _)| canonical_key(key) != *key) {
+                    rename_keys(entries, within, file)?;
                 }
                 entries
                     .iter_mut()
-                    .try_for_each(|(key, node)| node.spell_american(key, file))
+                    .try_for_each(|(key, node)| node.name_keys(key, file))
             }
             _ => Ok(()),
         }
@@ -276,15 +275,15 @@ impl Content {
     }
 }
 
-/// The American spelling of a table's keys, of which none may then stand there twice.
-fn spell_keys(
+/// Gives the keys of a table their canonical names, which must differ from each other.
+fn rename_keys(
     entries: &mut [(String, Node)],
     within: &str,
     file: &str,
 ) -> Result<(), ScenarioError> {
     let mut seen = HashSet::with_capacity(entries.len());
     for (key, node) in entries {
-        *key = american_key(key).into_owned();
+        *key = canonical_key(key).into_owned();
         if !seen.insert(key.clone()) {
             let line = match node.place {
                 Span::Line(line) => Some(line),

@@ -61,7 +61,6 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("flows.0.limited_transmit", "\"always\""),
     ("flows.0.full_ack_window", "\"deflated\""),
     ("flows.0.rto_arithmetic", "\"ticks\""),
-    ("flows.0.timeout_cut", "\"every\""),
     ("flows.0.ack_counting", "\"acks\""),
     ("links.1.medium", r#"{"kind":"wifi","stations":3}"#),
     (
@@ -120,6 +119,7 @@ const AS_WRITTEN: &[(&str, &str)] = &[
 
 /// Keys whose value says more than one thing, or is written otherwise than it is read.
 const OTHERWISE: &[(&str, &str)] = &[
+    ("flows.0.timeout_ssthresh", "\"every\""),
     ("links.1.queue", "\"codel\""),
     ("flows.0.cca", "\"hstcp\""),
     ("flows.0.stack", "\"linux\""),

@@ -138,7 +138,7 @@ fn timeouts_are_tested_with_linux_only_unless_said_otherwise() {
 
 #[test]
 fn how_a_window_falls_is_that_of_the_recovery_unless_said_otherwise() {
-    use forebay_scenario::{Reduction, Stack, TimeoutCut};
+    use forebay_scenario::{Reduction, Stack, TimeoutSsthresh};
     let stack = |overrides: &[&str]| with(overrides).unwrap().flows()[0].stack;
     for (recovery, reduction) in [
         ("newreno", Reduction::AtOnce),
@@ -154,10 +154,10 @@ fn how_a_window_falls_is_that_of_the_recovery_unless_said_otherwise() {
         "flows.0.reduction=\"rate_halving\"",
     ]);
     assert_eq!(chosen.reduction(), Reduction::RateHalving);
-    assert_eq!(Stack::RFC.timeout_cut, TimeoutCut::First);
+    assert_eq!(Stack::RFC.timeout_ssthresh, TimeoutSsthresh::First);
     assert_eq!(
-        stack(&["flows.0.stack=\"ns2\""]).timeout_cut,
-        TimeoutCut::Every
+        stack(&["flows.0.stack=\"ns2\""]).timeout_ssthresh,
+        TimeoutSsthresh::Every
     );
     let refused = with(&["flows.0.recovery=\"newreno\"", "flows.0.reduction=\"prr\""]);
     assert!(refused.unwrap_err().to_string().contains("deflates"));
@@ -238,6 +238,38 @@ fn aliases_and_spellings_are_canonical_in_the_end() {
 }
 
 /// Every controller and discipline is explained, and no spelling belongs to two of a kind.
+#[test]
+fn a_renamed_key_gives_the_same_canonical_form_and_hash() {
+    let pairs = [
+        (
+            "link.outages={ between = \"9s\", lasting = \"1s\" }",
+            "link.outages={ between = \"9s\", duration = \"1s\" }",
+        ),
+        (
+            "link.medium={ kind = \"wifi\", air = \"2ms\" }",
+            "link.medium={ kind = \"wifi\", max_airtime = \"2ms\" }",
+        ),
+        (
+            "flows.elephants.timeout_cut=every",
+            "flows.elephants.timeout_ssthresh=every",
+        ),
+        (
+            "fluid.background={ redrawn = \"20ms\" }",
+            "fluid.background={ resampled = \"20ms\" }",
+        ),
+    ];
+    for (old, new) in pairs {
+        let (before, now) = (with(&[old]).unwrap(), with(&[new]).unwrap());
+        assert_eq!(before.canonical_json(), now.canonical_json(), "{new}");
+        assert_eq!(before.sha256(), now.sha256(), "{new}");
+    }
+    let both = with(&["link.outages={ between = \"9s\", lasting = \"1s\", duration = \"1s\" }"]);
+    let error = both.unwrap_err().to_string();
+    assert!(error.contains("in two spellings"), "{error}");
+    let wrong = with(&["link.outages={ between = \"9s\", lasting = \"1x\" }"]).unwrap_err();
+    assert!(wrong.to_string().contains("outages"), "{wrong}");
+}
+
 #[test]
 fn every_algorithm_is_explained_and_spelled_once() {
     let kinds = [
@@ -405,7 +437,7 @@ proptest! {
         let scenario = with(&changes).unwrap();
         prop_assert_eq!(&scenario.fluid().victims, &VictimPolicy::Priority(rows));
         let every = forebay_units::Time::from_picos(picoseconds);
-        prop_assert_eq!(scenario.fluid().background, BackgroundRate::Redrawn(every));
+        prop_assert_eq!(scenario.fluid().background, BackgroundRate::Resampled(every));
         let again = Scenario::parse(&scenario.canonical_json(), Format::Json, "again", &[]);
         prop_assert_eq!(again.as_ref(), Ok(&scenario));
     }

@@ -223,7 +223,7 @@ fn a_mistake_points_at_who_made_it() {
             "over: found `link.buffer`; allowed: key=value",
         ),
     ] {
-        let error = match Override::asked_by("over", asked) {
+        let error = match Override::for_argument("over", asked) {
             Ok(change) => shown(change),
             Err(error) => error.to_string(),
         };
@@ -231,7 +231,7 @@ fn a_mistake_points_at_who_made_it() {
     }
     // A value that was valid before is an error of the argument that changed another value.
     let listed = with(&["flows.0.rtt=[\"1ms\", \"2ms\", \"3ms\", \"4ms\"]"]).unwrap();
-    let change = Override::asked_by("over", "flows.0.count=2").unwrap();
+    let change = Override::for_argument("over", "flows.0.count=2").unwrap();
     let error = listed.with(&[change]).unwrap_err().to_string();
     assert!(
         error.starts_with("over: flows[0].rtt: found a list of 4;"),

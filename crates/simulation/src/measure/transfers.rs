@@ -161,7 +161,7 @@ pub(crate) fn record<E: Ends>(
         packets: flow.ends.transfer_packets(),
         arrived: losses.arrived,
         dropped: losses.dropped,
-        lost_elsewhere: losses.elsewhere,
+        drops_off_target: losses.elsewhere,
     })
 }
 

@@ -108,10 +108,10 @@ impl<'a> Crossed<'a> {
 
     fn outages(&self) -> Option<Found<'a>> {
         let outages = &self.link.outages;
-        let (Some(between), Some(lasting)) = (&outages.between, &outages.lasting) else {
+        let (Some(between), Some(duration)) = (&outages.between, &outages.duration) else {
             return self.listed(outages);
         };
-        let (up, out) = (between.mean(), lasting.mean());
+        let (up, out) = (between.mean(), duration.mean());
         if self.run.end().as_secs_f64() / (up + out) > MOST_EVENTS {
             return None;
         }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forebay.views.canvas import Picture
 
 #: 100 Mb/s of 500-byte packets, 6 ms.
-LINK: dict[str, Any] = {"capacity_pps": 25_000.0, "rtt_s": 0.006, "kept": 0.5}
+LINK: dict[str, Any] = {"capacity_pps": 25_000.0, "rtt_s": 0.006, "beta": 0.5}
 BDP = 150.0
 
 
@@ -133,7 +133,7 @@ def fig5(_results: Results, figure: Figure) -> Picture:
 
 def fig6(_results: Results, figure: Figure) -> Picture:
     """A flow that climbs back: rates 2β/(1+β) to 2/(1+β) of the capacity."""
-    decrease = LINK["kept"]
+    decrease = LINK["beta"]
     low, high = 2 * decrease / (1 + decrease), 2 / (1 + decrease)
     period = (high - low) * BDP  # one flow gains one packet per round trip, in each round trip
     times = np.array([0, period, period, 2 * period])

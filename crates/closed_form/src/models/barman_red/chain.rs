@@ -5,7 +5,7 @@
 //! from the upper threshold on and at n = K (erratum B14: a full buffer drops). The delay is that
 //! of accepted packets (erratum B11).
 
-use forebay_discipline::{Beyond, DropCurve};
+use forebay_discipline::{AboveThreshold, DropCurve};
 
 use crate::error::{FormulaError, check, non_negative, positive, probability};
 use crate::models::barman_droptail::{FixedPoint, SharedLink, solve};
@@ -244,7 +244,7 @@ fn drop_probability(curve: &DropCurve, n: f64) -> f64 {
         return curve.max_p * (n - curve.min) / (curve.max - curve.min);
     }
     match curve.beyond {
-        Beyond::Gentle if n < 2.0 * curve.max => {
+        AboveThreshold::Gentle if n < 2.0 * curve.max => {
             let over = n / curve.max - 1.0;
             curve.max_p + (1.0 - curve.max_p) * over
         }
@@ -270,7 +270,7 @@ mod tests {
             min,
             max,
             max_p,
-            beyond: Beyond::Abrupt,
+            beyond: AboveThreshold::Abrupt,
             range: None,
         }
     }
@@ -307,7 +307,7 @@ mod tests {
                                       top in 0.01_f64..1.0, gentle: bool) {
             let size = k as f64;
             let mut curve = curve(low * size, (low + span * (1.0 - low)).max(0.01) * size, top);
-            if gentle { curve.beyond = Beyond::Gentle; }
+            if gentle { curve.beyond = AboveThreshold::Gentle; }
             let ours = chain(load, size, &curve).unwrap();
             let (loss, mean, found, busy) = by_summation(load, k, &curve);
             prop_assert!((ours.loss() / loss - 1.0).abs() < 1e-9, "{} {loss}", ours.loss());

@@ -12,7 +12,7 @@ use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
 use crate::quantity::{Arguments, Input, quantity};
 use crate::reference::{Column, Reference, named};
 use crate::situation::{Situation, Targets};
-use forebay_discipline::{Beyond, DropCurve};
+use forebay_discipline::{AboveThreshold, DropCurve};
 
 pub use chain::{DelayView, RedChain, chain};
 
@@ -50,28 +50,28 @@ pub static MODEL: Model = Model {
     )],
     quantities: &[
         quantity("utilization", "1", RED_LINK, |a| {
-            Ok(fixed_point(a, Beyond::Abrupt)?.utilization)
+            Ok(fixed_point(a, AboveThreshold::Abrupt)?.utilization)
         }),
         quantity("loss", "1", RED_LINK, |a| {
-            Ok(fixed_point(a, Beyond::Abrupt)?.loss)
+            Ok(fixed_point(a, AboveThreshold::Abrupt)?.loss)
         }),
         quantity("queue_delay_s", "s", RED_LINK, |a| {
-            Ok(fixed_point(a, Beyond::Abrupt)?.queue_delay_s)
+            Ok(fixed_point(a, AboveThreshold::Abrupt)?.queue_delay_s)
         }),
         quantity("utilization:gentle", "1", RED_LINK, |a| {
-            Ok(fixed_point(a, Beyond::Gentle)?.utilization)
+            Ok(fixed_point(a, AboveThreshold::Gentle)?.utilization)
         }),
         quantity("chain_loss", "1", CHAIN, |a| {
-            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.loss())
+            Ok(chain(a[0], a[1], &curve(a, 2, AboveThreshold::Abrupt))?.loss())
         }),
         quantity("chain_utilization", "1", CHAIN, |a| {
-            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.utilization)
+            Ok(chain(a[0], a[1], &curve(a, 2, AboveThreshold::Abrupt))?.utilization)
         }),
         quantity("chain_mean_number", "packets", CHAIN, |a| {
-            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.mean_number)
+            Ok(chain(a[0], a[1], &curve(a, 2, AboveThreshold::Abrupt))?.mean_number)
         }),
         quantity("chain_mean_found", "packets", CHAIN, |a| {
-            Ok(chain(a[0], a[1], &curve(a, 2, Beyond::Abrupt))?.mean_found)
+            Ok(chain(a[0], a[1], &curve(a, 2, AboveThreshold::Abrupt))?.mean_found)
         }),
     ],
     example: Example {
@@ -168,11 +168,11 @@ fn chain_row(a: &Arguments) -> Result<RedChain, FormulaError> {
 }
 
 /// The drop curve beyond the upper threshold, from a flag.
-fn beyond(gentle: f64) -> Beyond {
+fn beyond(gentle: f64) -> AboveThreshold {
     if gentle > 0.0 {
-        Beyond::Gentle
+        AboveThreshold::Gentle
     } else {
-        Beyond::Abrupt
+        AboveThreshold::Abrupt
     }
 }
 
@@ -212,7 +212,7 @@ const CHAIN: &[Input] = &[
 ];
 
 /// The drop curve: thresholds from argument `first` on, then the largest probability.
-fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
+fn curve(a: &Arguments, first: usize, beyond: AboveThreshold) -> DropCurve {
     DropCurve {
         min: a[first],
         max: a[first + 1],
@@ -224,7 +224,7 @@ fn curve(a: &Arguments, first: usize, beyond: Beyond) -> DropCurve {
 
 /// The fixed point for the arguments (capacity, K, thresholds, largest probability) and the list of
 /// round-trip times.
-fn fixed_point(a: &Arguments, beyond: Beyond) -> Result<FixedPoint, FormulaError> {
+fn fixed_point(a: &Arguments, beyond: AboveThreshold) -> Result<FixedPoint, FormulaError> {
     paper_link(a, &one_flow_each(a.list), &hstcp(Form::Approximate))
         .red(&curve(a, 2, beyond), DelayView::Accepted)
 }
@@ -250,7 +250,7 @@ fn at_buffer(s: &Situation, buffer: f64) -> Result<FixedPoint, ModelError> {
             min: 0.4 * link.system_capacity,
             max: link.system_capacity,
             max_p: 0.1,
-            beyond: Beyond::Abrupt,
+            beyond: AboveThreshold::Abrupt,
             range: None,
         };
         return Ok(link.red(&paper, DelayView::Accepted)?);

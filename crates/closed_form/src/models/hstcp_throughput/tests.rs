@@ -108,9 +108,9 @@ proptest! {
         // form.
         let h = HstcpResponse::default();
         let saw = Sawtooth { response: &h, slope: h.slope() };
-        let ln_kept = libm::log1p(-decrease(&h, libm::exp(ln_peak)));
+        let ln_beta = libm::log1p(-decrease(&h, libm::exp(ln_peak)));
         let moment = |k: f64| {
-            numeric::integral((ln_peak + ln_kept, ln_peak), 0.05, |u| libm::exp(k * (u - ln_peak)))
+            numeric::integral((ln_peak + ln_beta, ln_peak), 0.05, |u| libm::exp(k * (u - ln_peak)))
         };
         let direct = moment(-h.slope()) / moment(-(1.0 + h.slope()));
         prop_assert!((saw.frozen_mean(ln_peak) / direct - 1.0).abs() < 1e-12);

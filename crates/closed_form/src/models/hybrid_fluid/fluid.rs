@@ -14,8 +14,8 @@ pub struct HybridFluid {
     pub capacity_pps: f64,
     /// Growth alpha = sum 1/RTT_i^2, in packets/s^2.
     pub growth: f64,
-    /// Fraction beta of the total rate kept at a decrease, 0 < beta < 1.
-    pub kept: f64,
+    /// Decrease factor beta of the total rate, 0 < beta < 1.
+    pub beta: f64,
 }
 
 /// Equal connections, some of which decrease at a time.
@@ -28,7 +28,7 @@ pub struct Connections {
     /// Number n_cut of connections that decrease at a time: n if synchronized, 1 if desynchronized.
     pub flows_cut: f64,
     /// Fraction beta0 of its window that one connection keeps.
-    pub kept: f64,
+    pub beta: f64,
 }
 
 /// One instant of a trajectory.
@@ -55,14 +55,14 @@ pub struct Tradeoff {
 
 impl HybridFluid {
     /// Creates the fluid. The error names the input that is out of range.
-    pub fn new(capacity_pps: f64, growth: f64, kept: f64) -> Result<Self, FormulaError> {
+    pub fn new(capacity_pps: f64, growth: f64, beta: f64) -> Result<Self, FormulaError> {
         positive("capacity mu (packets/s)", capacity_pps)?;
         positive("growth alpha (packets/s^2)", growth)?;
-        open_unit("kept fraction beta", kept)?;
+        open_unit("decrease factor beta", beta)?;
         let fluid = Self {
             capacity_pps,
             growth,
-            kept,
+            beta,
         };
         representable("optimal buffer B0 (packets)", fluid.full_buffer())?;
         Ok(fluid)
@@ -80,9 +80,9 @@ impl HybridFluid {
             "0 < x <= number of flows",
             cut,
         )?;
-        open_unit("kept fraction beta0", c.kept)?;
-        let kept = 1.0 - (1.0 - c.kept) * c.flows_cut / c.flows;
-        Self::new(capacity_pps, c.flows / (c.rtt_s * c.rtt_s), kept)
+        open_unit("decrease factor beta0", c.beta)?;
+        let beta = 1.0 - (1.0 - c.beta) * c.flows_cut / c.flows;
+        Self::new(capacity_pps, c.flows / (c.rtt_s * c.rtt_s), beta)
     }
 
     /// The buffer B0 = mu^2/(2 alpha) ((1-beta)/(1+beta))^2 in packets, from which the queue never
@@ -94,7 +94,7 @@ impl HybridFluid {
 
     /// The fill time at B0, theta0 = (1-beta) mu/(alpha (1+beta)), in seconds.
     fn full_fill_s(&self) -> f64 {
-        (1.0 - self.kept) * self.capacity_pps / (self.growth * (1.0 + self.kept))
+        (1.0 - self.beta) * self.capacity_pps / (self.growth * (1.0 + self.beta))
     }
 
     /// The fill time theta = sqrt(2B/alpha) of a buffer that empties, in seconds.
@@ -104,7 +104,7 @@ impl HybridFluid {
 
     /// The times (tau, s) of theorem 1 at fill time theta <= theta0, in seconds.
     fn phases(&self, theta: f64) -> (f64, f64) {
-        let tau = self.capacity_pps * (1.0 - self.kept) / self.growth - self.kept * theta;
+        let tau = self.capacity_pps * (1.0 - self.beta) / self.growth - self.beta * theta;
         (tau, ((tau - theta) * (tau + theta)).max(0.0).sqrt())
     }
 
@@ -118,7 +118,7 @@ impl HybridFluid {
     }
 
     fn mean_rate_at(&self, theta: f64) -> f64 {
-        let rate = 0.5 * (1.0 + self.kept) * (self.growth * theta + self.capacity_pps);
+        let rate = 0.5 * (1.0 + self.beta) * (self.growth * theta + self.capacity_pps);
         rate.min(self.capacity_pps)
     }
 
@@ -152,18 +152,18 @@ impl HybridFluid {
         }
         let full = self.full_fill_s();
         if theta >= full {
-            return self.growth * full * (2.0 + self.kept) / 3.0;
+            return self.growth * full * (2.0 + self.beta) / 3.0;
         }
         let (tau, s) = self.phases(theta);
         let sum = tau + s;
         let g = (tau + 2.0 * s) / (sum * sum);
         let g_slope =
-            (self.kept * (tau + 3.0 * s) + 2.0 * (self.kept * tau + theta)) / (sum * sum * sum);
+            (self.beta * (tau + 3.0 * s) + 2.0 * (self.beta * tau + theta)) / (sum * sum * sum);
         let square = theta * theta;
         let cubes = square * theta * (1.0 + theta * g);
         let cubes_slope = square * (3.0 + 4.0 * theta * g + square * g_slope);
         let length = tau + theta;
-        self.growth / 6.0 * (cubes_slope / length - cubes * (1.0 - self.kept) / (length * length))
+        self.growth / 6.0 * (cubes_slope / length - cubes * (1.0 - self.beta) / (length * length))
     }
 
     /// The cubic law of small buffers: mean queue -> alpha^2 theta^3/(6 (1-beta) mu), in packets.
@@ -171,14 +171,14 @@ impl HybridFluid {
         non_negative("buffer (packets)", buffer)?;
         let theta = self.fill_s(buffer);
         let growth = self.growth * theta;
-        Ok(growth * growth * theta / (6.0 * (1.0 - self.kept) * self.capacity_pps))
+        Ok(growth * growth * theta / (6.0 * (1.0 - self.beta) * self.capacity_pps))
     }
 
     /// Length of a cycle, in seconds.
     pub fn period(&self, buffer: f64) -> Result<f64, FormulaError> {
         non_negative("buffer (packets)", buffer)?;
         let theta = self.fill_s(buffer.min(self.full_buffer()));
-        Ok((1.0 - self.kept) * (theta + self.capacity_pps / self.growth))
+        Ok((1.0 - self.beta) * (theta + self.capacity_pps / self.growth))
     }
 
     /// Smallest queue of a cycle, max(0, B - B0), in packets.
@@ -242,7 +242,7 @@ impl HybridFluid {
                 bound: format!("the link carries at most {}", self.capacity_pps),
             });
         }
-        let theta = (2.0 * least / (1.0 + self.kept) - self.capacity_pps) / self.growth;
+        let theta = (2.0 * least / (1.0 + self.beta) - self.capacity_pps) / self.growth;
         Ok(self.outcome_at(theta.clamp(0.0, self.full_fill_s())))
     }
 
@@ -255,7 +255,7 @@ impl HybridFluid {
     ) -> Result<Tradeoff, FormulaError> {
         non_negative("weight of the rate c1", rate_weight)?;
         positive("weight of the queue c2", queue_weight)?;
-        let marginal = rate_weight / queue_weight * 0.5 * (1.0 + self.kept) * self.growth;
+        let marginal = rate_weight / queue_weight * 0.5 * (1.0 + self.beta) * self.growth;
         let full = self.full_fill_s();
         if marginal == 0.0 {
             return self.outcome(0.0);
@@ -284,7 +284,7 @@ impl HybridFluid {
         unit("phase of the cycle", phase)?;
         let time_s = phase * self.period(buffer)?;
         let theta = self.fill_s(buffer.min(self.full_buffer()));
-        let start = self.kept * (self.capacity_pps + self.growth * theta);
+        let start = self.beta * (self.capacity_pps + self.growth * theta);
         let least = self.least_queue(buffer)?;
         let before = (self.capacity_pps - start) / self.growth - time_s;
         Ok(Point {
@@ -330,7 +330,7 @@ mod tests {
             rtt_s: 0.006,
             flows,
             flows_cut,
-            kept: 0.5,
+            beta: 0.5,
         };
         HybridFluid::of_connections(25000.0, &c).unwrap()
     }

@@ -6,8 +6,10 @@ use forebay_scenario::{Check, Metric, ModelError};
 
 use crate::checks::{checked, has_long_flows, saturable, unless_refused};
 use crate::error::FormulaError;
-use crate::inputs::{B, BETA, BUF, BUFFER, CAPACITY, CAPACITY_PPS, FLOWS, KEPT, N, RTT, RTT_S};
-use crate::mix::{Asked, Part};
+use crate::inputs::{
+    B, BETA, BUF, BUFFER, CAPACITY, CAPACITY_PPS, DECREASE_FACTOR, FLOWS, N, RTT, RTT_S,
+};
+use crate::mix::{FlowRequirement, Part};
 use crate::model::{Example, Model, Numbers, Packets, Sizing, symbol, variant};
 use crate::pieces::{no_long_flows, on_whole_link, residual_goal};
 use crate::quantity::{Arguments, Input, quantity};
@@ -83,7 +85,7 @@ pub static MODEL: Model = Model {
                 RTT,
                 FLOWS,
                 CUT_FLOWS,
-                KEPT,
+                DECREASE_FACTOR,
                 Input::new("mean_queue", "packets", "largest mean queue", "0 and more"),
             ],
             |a| Ok(fluid(a)?.largest_rate(a[5])?.buffer),
@@ -96,7 +98,7 @@ pub static MODEL: Model = Model {
                 RTT,
                 FLOWS,
                 CUT_FLOWS,
-                KEPT,
+                DECREASE_FACTOR,
                 Input::new(
                     "mean_rate",
                     "packets/s",
@@ -114,7 +116,7 @@ pub static MODEL: Model = Model {
                 RTT,
                 FLOWS,
                 CUT_FLOWS,
-                KEPT,
+                DECREASE_FACTOR,
                 Input::new("rate_weight", "s", "weight of the mean rate", "0 and more"),
                 Input::new("queue_weight", "1", "weight of the mean queue", "above 0").or(1.0),
             ],
@@ -150,7 +152,7 @@ pub static MODEL: Model = Model {
 /// The names in reference tables.
 const REFERENCES: &[Reference] = &[
     named("hybrid-fluid", "B0", &["^b0$"]).formula(|a| Ok(row(a)?.full_buffer()), LINK_ROW),
-    named("hybrid-fluid", "beta", &["^beta$"]).formula(|a| Ok(row(a)?.kept), LINK_ROW),
+    named("hybrid-fluid", "beta", &["^beta$"]).formula(|a| Ok(row(a)?.beta), LINK_ROW),
     named("hybrid-fluid", "alpha", &["^alpha$", "^growth$"])
         .formula(|a| Ok(row(a)?.growth), LINK_ROW),
     named(
@@ -294,7 +296,7 @@ fn row(a: &Arguments) -> Result<HybridFluid, FormulaError> {
         rtt_s: a[3],
         flows: a[4],
         flows_cut: a[5],
-        kept: a[6],
+        beta: a[6],
     };
     HybridFluid::of_connections(a[0], &connections)
 }
@@ -316,8 +318,8 @@ const CUT_FLOWS: Input = Input::new(
     "flows that cut at a time: all when synchronized, 1 when not",
     "0 < x <= flows",
 );
-const FLUID: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT];
-const FLUID_B: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, KEPT, BUFFER];
+const FLUID: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, DECREASE_FACTOR];
+const FLUID_B: &[Input] = &[CAPACITY, RTT, FLOWS, CUT_FLOWS, DECREASE_FACTOR, BUFFER];
 
 /// Inputs for plots of the trajectory against the phase of the cycle.
 const PHASE: &[Input] = &[
@@ -325,7 +327,7 @@ const PHASE: &[Input] = &[
     RTT,
     FLOWS,
     CUT_FLOWS,
-    KEPT,
+    DECREASE_FACTOR,
     BUFFER,
     Input::new(
         "phase",
@@ -342,7 +344,7 @@ fn fluid(a: &Arguments) -> Result<HybridFluid, FormulaError> {
             rtt_s: a[1],
             flows: a[2],
             flows_cut: a[3],
-            kept: a[4],
+            beta: a[4],
         },
     )
 }
@@ -374,9 +376,9 @@ fn hybrid_fluid(s: &Situation) -> Result<HybridFluid, ModelError> {
     }
     let window = s.fair_window()?;
     let linear = s.mix.commonest(|part| increase(part).is_some());
-    let law = linear.and_then(|part| Some((increase(part)?, part.kept(window)?)));
-    let (increase, kept) = law.ok_or_else(|| ModelError::NotApplicable(linear_growth(s).why))?;
-    Ok(HybridFluid::new(capacity, growth * increase, kept)?)
+    let law = linear.and_then(|part| Some((increase(part)?, part.beta(window)?)));
+    let (increase, beta) = law.ok_or_else(|| ModelError::NotApplicable(linear_growth(s).why))?;
+    Ok(HybridFluid::new(capacity, growth * increase, beta)?)
 }
 
 /// Packets per round trip by which a flow's window grows, if that is a constant.
@@ -385,7 +387,7 @@ fn increase(part: &Part) -> Option<f64> {
 }
 
 fn linear_growth(s: &Situation) -> Check {
-    s.mix.check(&Asked {
+    s.mix.check(&FlowRequirement {
         assumption: "windows that grow by a constant in each round trip",
         about: "windows that grow by a constant in each round trip",
         fits: &|part| increase(part).is_some(),

@@ -7,7 +7,7 @@
 
 use forebay_units::{Bytes, Rate, Time, Work};
 
-use crate::text::form::{Share, Whole, Within};
+use crate::text::form::{Share, WholeNumber, Within};
 use crate::text::keys::keys;
 
 keys! {
@@ -23,9 +23,9 @@ keys! {
         /// Probability that a block fails, at each transmission.
         block_error: f64 = 0.1, key(BLOCK_ERROR);
         /// Number of slots from a failed block to its repetition (HARQ).
-        feedback: u64 = 8, key(Whole(1, 64));
+        feedback: u64 = 8, key(WholeNumber(1, 64));
         /// Number of repetitions before HARQ gives up.
-        repeats: u64 = 3, key(Whole(0, 31));
+        repeats: u64 = 3, key(WholeNumber(0, 31));
         /// Time until RLC retransmits a block after HARQ has given up.
         recovery: Time = Time::from_millis(50), key(Within {
             least: Time::from_millis(1),
@@ -74,7 +74,7 @@ impl Cellular {
 
     /// Blocks in flight at once, and repeats that are due: those of the largest packet, and those
     /// of all blocks that have failed, a few times as many as on average.
-    pub fn most_under_way(&self, largest: u64) -> f64 {
+    pub fn max_in_flight(&self, largest: u64) -> f64 {
         let tries = 1.0 / self.arriving();
         let longest = self.wait(0).max(self.feedback);
         let blocks = largest.div_ceil(LEAST_BLOCK.get());

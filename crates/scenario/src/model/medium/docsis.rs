@@ -5,7 +5,7 @@
 
 use forebay_units::Time;
 
-use crate::text::form::{Whole, Within};
+use crate::text::form::{WholeNumber, Within};
 use crate::text::keys::keys;
 
 keys! {
@@ -20,6 +20,6 @@ keys! {
             allowed: "a time from 100us to 100ms",
         });
         /// Number of MAP intervals from a request to its grant.
-        grant: u64 = 2, key(Whole(1, 64));
+        grant: u64 = 2, key(WholeNumber(1, 64));
     }
 }

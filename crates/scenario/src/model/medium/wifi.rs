@@ -7,7 +7,7 @@
 
 use forebay_units::{Bytes, Rate, Time};
 
-use crate::text::form::{Maybe, Whole, Within};
+use crate::text::form::{Maybe, WholeNumber, Within};
 use crate::text::keys::keys;
 
 keys! {
@@ -15,7 +15,7 @@ keys! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Wifi: const {
         /// Largest number of frames (MPDUs) in an aggregate; 1 is without aggregation.
-        frames: u64 = 64, key(Whole(1, 256));
+        frames: u64 = 64, key(WholeNumber(1, 256));
         /// Largest size of an aggregate (A-MPDU), in bytes: 1,048,575 in 802.11ac, 65,535 in
         /// 802.11n.
         bytes: Bytes = Bytes::new(1_048_575), key(Within {
@@ -24,11 +24,11 @@ keys! {
             allowed: "a size from 4095B to 6500631B",
         });
         /// Longest transmission time of an aggregate (aPPDUMaxTime).
-        air: Time = Time::from_micros(5484), key(Within {
+        max_airtime: Time = Time::from_micros(5484), key(Within {
             least: Time::from_micros(100),
             most: Time::from_micros(5484),
             allowed: "a time from 100us to 5484us",
-        });
+        }, "air");
         /// Time of the preamble before each aggregate (VHT, one stream).
         preamble: Time = Time::from_micros(40), key(Within {
             least: Time::from_micros(20),
@@ -36,7 +36,7 @@ keys! {
             allowed: "a time from 20us to 1ms",
         });
         /// Number of other stations that contend and always have packets to send.
-        stations: u64 = 0, key(Whole(0, 250));
+        stations: u64 = 0, key(WholeNumber(0, 250));
         /// PHY rate of one of those stations, if it differs from the link's rate.
         slow: Option<Rate> = None, key(Maybe(Within {
             least: Rate::from_bits_per_second(1_000_000),
@@ -44,11 +44,11 @@ keys! {
             allowed: "a rate from 1Mbps to 100Gbps",
         }));
         /// Contention window of the first attempt, in slots.
-        cw_min: u64 = 15, key(Whole(1, 32_767));
+        cw_min: u64 = 15, key(WholeNumber(1, 32_767));
         /// Largest contention window after collisions, in slots.
-        cw_max: u64 = 1023, key(Whole(1, 32_767));
+        cw_max: u64 = 1023, key(WholeNumber(1, 32_767));
         /// Number of idle slots after SIFS before the backoff counts down (AIFSN).
-        aifsn: u64 = 3, key(Whole(1, 15));
+        aifsn: u64 = 3, key(WholeNumber(1, 15));
     }
 }
 
@@ -100,7 +100,9 @@ impl Wifi {
 
     /// Whether an aggregate may have `frames` frames of `bytes` bytes in all.
     pub fn allows(&self, frames: u64, bytes: u64, rate: Rate) -> bool {
-        frames <= self.frames && bytes <= self.bytes.get() && self.air_time(bytes, rate) <= self.air
+        frames <= self.frames
+            && bytes <= self.bytes.get()
+            && self.air_time(bytes, rate) <= self.max_airtime
     }
 
     /// How many packets of one size an aggregate takes: one at least.
