@@ -119,7 +119,7 @@ lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
 	@$(BIN)/python -m checks.lab_speed $(if $(RUNS),--rounds $(RUNS)) $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
-	@$(BIN)/python -m checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
+	@$(BIN)/python -m checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES)) $(if $(WRITE),--write "$(WRITE)")
 
 # Goals side by side, for each has long stretches that keep one core busy. What cargo builds there shares make's jobs.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -187,7 +187,11 @@ format: $(VENV)/.packages
 	$(BIN)/ruff format python checks tests
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
+	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)") $(if $(WRITE),--write "$(WRITE)")
+
+# The first run for a commit builds it, into out/answers.
+answers: $(VENV)/.build
+	@$(BIN)/python -m checks.bench.answers --base "$(BASE)" $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick)
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build

@@ -213,6 +213,8 @@ def built(commit: str, folder: Path) -> Version:
     InputError
         If there is no such commit, or if it cannot be built.
     """
+    if not commit:
+        raise InputError("found no commit; allowed: BASE=COMMIT")
     sha = _output("git", "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", wrong=f"found `{commit}`").strip()
     entry = _entry(_output("git", "show", f"{sha}:pyproject.toml", wrong=f"{commit}: pyproject.toml"))
     package = folder / sha[:12]
