@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-by-hand mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench answers reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-by-hand mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -30,7 +30,8 @@ help:
 	@echo "make test-all   every test: long laws, real time, browsers, installs and the gallery of papers [SEED=N]"
 	@echo "make check      formatting, lints, types"
 	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
-	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]"
+	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]; WRITE=docs/background renews the tables there"
+	@echo "make answers    CPU time of answers as a ratio to an earlier commit: BASE=COMMIT [ONLY=dsl,campus,...] [ROUNDS=3] [QUICK=1]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
 	@echo "make ns2-rows   rows of ns-2 off phase, by Debian's ns [TO=DIR] [ROWS=PART,...] [SCENARIOS=FILE] [AT_ONCE=N]"
@@ -118,7 +119,7 @@ lab-speed: $(VENV)/.build python/forebay/laboratory/index.html
 	@$(BIN)/python -m checks.lab_speed $(if $(RUNS),--rounds $(RUNS)) $(if $(ONLY),--only "$(ONLY)") $(if $(WRITE),--write "$(WRITE)")
 
 lab-memory: $(VENV)/.build python/forebay/laboratory/index.html
-	@$(BIN)/python -m checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES))
+	@$(BIN)/python -m checks.lab_memory $(if $(MINUTES),--minutes $(MINUTES)) $(if $(WRITE),--write "$(WRITE)")
 
 # Goals side by side, for each has long stretches that keep one core busy. What cargo builds there shares make's jobs.
 SIDE_BY_SIDE = $(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -186,7 +187,11 @@ format: $(VENV)/.packages
 	$(BIN)/ruff format python checks tests
 
 bench: $(VENV)/.build
-	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)")
+	@$(BIN)/python -m checks.bench benches $(if $(ONLY),--only $(ONLY)) $(if $(RUNS),--runs $(RUNS)) $(if $(COUNT),--count) $(if $(CAPTURE),--capture "$(CAPTURE)") $(if $(WRITE),--write "$(WRITE)")
+
+# The first run for a commit builds it, into out/answers.
+answers: $(VENV)/.build
+	@$(BIN)/python -m checks.bench.answers --base "$(BASE)" $(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick)
 
 REFERENCE ?= tests/reference
 reference: $(VENV)/.build

@@ -1,7 +1,8 @@
 """Whether the laboratory's memory stays constant: runs, trade-offs and experiments in a browser, again and again.
 
 ``python -m checks.lab_memory --minutes 10`` prints a line for each stretch of it. Numbers are taken after
-garbage collection; the browser's process holds the memory of the page and of all its workers.
+garbage collection; the browser's process holds the memory of the page and of all its workers. ``--write
+docs/background/performance.md`` writes the smallest and the largest figures into the manual.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from checks.lab_page import LaboratoryPage, opened
+from checks.pages import print_or_write
 from forebay.errors import ForebayError
+from forebay.text.formatting import markdown_table
 
-__all__ = ["WARMING", "Sample", "begin", "main", "round_of_use", "sample", "stretches", "table"]
+__all__ = ["MARKS", "WARMING", "Sample", "begin", "main", "round_of_use", "sample", "stretches", "summary", "table"]
+
+MARKS = ("<!-- lab-memory: begin -->", "<!-- lab-memory: end -->")
 
 SCENARIO = """title = "{title}"
 [link]
@@ -206,17 +211,34 @@ def table(sampled: Sample) -> str:
     )
 
 
+def summary(samples: Sequence[Sample]) -> str:
+    """The table of the manual: the smallest and the largest figure of each quantity."""
+    heaps, processes = ([getattr(each, name) for each in samples] for name in ("heap_mb", "process_mb"))
+    rows = [
+        ("duration", f"{samples[-1].minutes:.0f} minutes"),
+        ("workers started", f"{samples[-1].started:,}"),
+        ("live workers at the end", str(samples[-1].workers)),
+        ("heap of the page", f"{min(heaps):.0f} to {max(heaps):.0f} MB"),
+        ("process of the page, with the memory of all engines", f"{min(processes):.0f} to {max(processes):.0f} MB"),
+    ]
+    return "\n".join(markdown_table(("quantity", "figure"), rows))
+
+
 def main() -> None:
     """Use the page for some minutes and print its memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="of use")
     parser.add_argument("--samples", type=int, default=10, help="over that time")
+    parser.add_argument("--write", type=Path, help="the page of the manual")
     options = parser.parse_args()
     print("| minutes | heap of the page, MB | its process, MB | nodes | listeners | workers | started so far |")
     print("|---|---|---|---|---|---|---|")
     try:
         with opened() as page:
-            stretches(page, 60.0 * options.minutes, options.samples, lambda it: print(table(it), flush=True))
+            seconds = 60.0 * options.minutes
+            samples = stretches(page, seconds, options.samples, lambda it: print(table(it), flush=True))
+        if options.write is not None:
+            print_or_write(summary(samples), options.write, MARKS)
     except ForebayError as error:
         sys.exit(f"forebay: {error}")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from checks.programs import is_chosen
 from forebay.errors import InputError
-from forebay.storage.files import between, write_atomically
+from forebay.storage.files import between, within, write_atomically
 
-__all__ = ["Marks", "page_of", "print_or_write", "renewed", "selected", "write_pages"]
+__all__ = ["Marks", "block", "page_of", "print_or_write", "renewed", "selected", "write_pages"]
 
 #: First and last line of a block.
 Marks = tuple[str, str]
@@ -56,6 +56,12 @@ def renewed(where: Path, blocks: Mapping[Marks, str]) -> dict[Path, str]:
         document = pages[page] if page in pages else page.read_text(encoding="utf-8")
         pages[page] = between(document, marks, text, str(page))
     return pages
+
+
+def block(where: Path, marks: Marks) -> str:
+    """Return the present text between the marks of a page, or of the page of a folder that has them."""
+    page = page_of(where, marks)
+    return within(page.read_text(encoding="utf-8"), marks, str(page))
 
 
 def write_pages(pages: Mapping[Path, str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 from forebay.errors import ForebayError, InputError
 from forebay.storage.files import write_atomically
 
-__all__ = ["exit_code", "is_chosen", "new_row_file", "write_rows"]
+__all__ = ["exit_code", "is_chosen", "new_row_file", "processor_s", "write_rows"]
 
 
 def exit_code(program: str, work: Callable[[], int], interrupted: str) -> int:
@@ -42,6 +44,13 @@ def is_chosen(name: str, parts: str, separator: str = ",") -> bool:
     """Whether a name contains one of the separated parts; every name is chosen if there is no part."""
     required = [part.strip() for part in parts.split(separator) if part.strip()]
     return not required or any(part in name for part in required)
+
+
+def processor_s(process: subprocess.Popen[bytes]) -> float:
+    """Wait for the end of a process; return its processor time, the kernel's time for it included, in seconds."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
 
 
 def new_row_file(folder: Path, name: str) -> Path:

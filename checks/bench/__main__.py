@@ -4,6 +4,7 @@ A scenario's line gives the data packets that reach the target link per second o
 runs, the slowest and the fastest run. It gives the same median over the runs during which the machine did a fixed piece
 of work at its full speed. It also gives events per packet, memory, and a digest of the results, which reveals a
 speed-up that changes a result. With --count valgrind counts instructions and bytes per packet instead.
+With --write the tables of the manual get the measured figures.
 
 The fluid engine's lines come from the example `fluid_speed` of its crate: F1 against forward Euler at 2 ms in the same
 run, law by law; F2 the whole of figure 6 of Kumar, Azad and Park; F3 1,000 flows at 100 Gb/s. Medians as well.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,6 +28,7 @@ from checks.bench.packet import Timing, measure
 from checks.bench.recommending import costs, scenario_files
 from checks.bench.scaling import scaling
 from checks.bench.sweeping import CELLS, overheads
+from checks.bench.tables import write
 from forebay.errors import ForebayError
 
 __all__ = ["main"]
@@ -43,6 +46,11 @@ RECOMMEND, SWEEP = "R", "S"
 OBSERVE = "O"
 
 
+def _by_number(path: Path) -> tuple[list[int], str]:
+    """Key that puts W9 before W10."""
+    return [int(digits) for digits in re.findall(r"\d+", path.stem)], path.stem
+
+
 def _fluid(names: Sequence[str]) -> int:
     """Run the fluid engine's example, which prints its lines; return its exit status."""
     command = ["cargo", "run", "--quiet", "--release", "--locked", "-p", "forebay-fluid", "--example", "fluid_speed"]
@@ -53,35 +61,38 @@ def _fluid(names: Sequence[str]) -> int:
         return 1
 
 
-def _line(name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
-    """Print the result of the work, or the reason why it has none; return whether it has one."""
-    try:
-        print(json.dumps(work()), flush=True)
-    except (ForebayError, OSError) as error:
-        print(json.dumps({"name": name, "error": str(error)}), flush=True)
-        return False
-    return True
+class _Printed(list[Mapping[str, Any]]):
+    """The printed lines."""
 
-
-def _timings(paths: Sequence[Path], runs: int) -> bool:
-    """Print a line per scenario file; whether all could be measured."""
-    found = measure(paths, runs)
-    yardstick = min((timing.yardstick for timing in found.values() if isinstance(timing, Timing)), default=0.0)
-    for path, timing in found.items():
-        line = timing.summary(yardstick) if isinstance(timing, Timing) else {"name": path.stem, "error": str(timing)}
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Print a line."""
         print(json.dumps(line), flush=True)
-    return all(isinstance(timing, Timing) for timing in found.values())
+        self.append(line)
 
+    def line(self, name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
+        """Print the result of the work, or the reason why it has none; return whether it has one."""
+        return self.lines(name, (do() for do in [work]))
 
-def _lines(name: str, lines: Iterable[Mapping[str, Any]]) -> bool:
-    """Print lines as they are found, or the reason why there are no more; return whether all were found."""
-    try:
-        for line in lines:
-            print(json.dumps(line), flush=True)
-    except (ForebayError, OSError) as error:
-        print(json.dumps({"name": name, "error": str(error)}), flush=True)
-        return False
-    return True
+    def timings(self, paths: Sequence[Path], runs: int) -> bool:
+        """Print a line per scenario file; whether all could be measured."""
+        found = measure(paths, runs)
+        yardstick = min((timing.yardstick for timing in found.values() if isinstance(timing, Timing)), default=0.0)
+        for path, timing in found.items():
+            if isinstance(timing, Timing):
+                self.add(timing.summary(yardstick))
+            else:
+                self.add({"name": path.stem, "error": str(timing)})
+        return all(isinstance(timing, Timing) for timing in found.values())
+
+    def lines(self, name: str, lines: Iterable[Mapping[str, Any]]) -> bool:
+        """Print lines as they are found, or the reason why there are no more; return whether all were found."""
+        try:
+            for line in lines:
+                self.add(line)
+        except (ForebayError, OSError) as error:
+            self.add({"name": name, "error": str(error)})
+            return False
+        return True
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,8 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--cells", type=int, default=CELLS, help=f"of the grid of S [default: {CELLS}]")
     parser.add_argument("--capture", type=Path, help="a kernel's for O, as `make captured KEEP=DIR` leaves them")
+    parser.add_argument("--write", type=Path, help="page or folder of the manual whose tables get these figures")
     options = parser.parse_args(arguments)
-    files = {path.stem: path for path in sorted(options.folder.glob("*.toml"))}
+    files = {path.stem: path for path in sorted(options.folder.glob("*.toml"), key=_by_number)}
     others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
     answered = {} if options.count else scenario_files(options.scenarios or options.folder.parent / "scenarios")
     requested = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
@@ -111,19 +123,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench: found `{','.join(unknown)}`; allowed: {allowed}", file=sys.stderr)
         return 2
 
+    printed = _Printed()
     if options.count:
-        lines = [_line(name, partial(count, files[name])) for name in requested]
-        done = all(lines)
+        counted = [printed.line(name, partial(count, files[name])) for name in requested]
+        done = all(counted)
     else:
-        done = _timings([files[name] for name in requested if name in files], options.runs)
+        done = printed.timings([files[name] for name in requested if name in files], options.runs)
     if THREADS in requested:
-        done = _line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
+        done = printed.line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
     if any(name in answered for name in requested):
-        done = _lines(RECOMMEND, costs({name: path for name, path in answered.items() if name in requested})) and done
+        searched = {name: path for name, path in answered.items() if name in requested}
+        done = printed.lines(RECOMMEND, costs(searched)) and done
     if SWEEP in requested:
-        done = _lines(SWEEP, overheads(options.cells)) and done
+        done = printed.lines(SWEEP, overheads(options.cells)) and done
     if OBSERVE in requested:
-        done = _lines(OBSERVE, speeds(options.capture, min(options.runs, 3))) and done
+        done = printed.lines(OBSERVE, speeds(options.capture, min(options.runs, 3))) and done
+    if options.write is not None:
+        write(options.write, printed, files)
     fluid = [name for name in requested if name in FLUID]
     if fluid and _fluid(fluid) != 0:
         return 1

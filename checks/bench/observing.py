@@ -6,7 +6,6 @@ is long enough. Programs take turns, and each line has the medians of its runs.
 
 from __future__ import annotations
 
-import os
 import shutil
 import statistics
 import struct
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from checks.programs import processor_s
 from forebay import _core
 from forebay.measurement.traces import write_traces
 from forebay.scenario import Scenario, run_jobs
@@ -118,8 +118,7 @@ def _of_file(name: str, file: Path, runs: int) -> Iterator[Mapping[str, Any]]:
 def _cpu_s(command: Sequence[str]) -> float:
     """The processor time of a program, the kernel's time for it included, in seconds."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = processor_s(process)
     if process.returncode:
         raise OSError(f"{command[0]}: exit code {process.returncode}")
-    return usage.ru_utime + usage.ru_stime
+    return seconds

@@ -14,9 +14,13 @@ import pytest
 from checks.bench.__main__ import main
 from checks.bench.counting import count, totals
 from checks.bench.packet import Timing, run
+from checks.bench.scaling import scaling
+from checks.bench.tables import CAPTURES, COUNTED, TIMED, captures_table, counted_table, timed_table, write
+from checks.pages import block
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.recommendation import recommend
+from tests.support.paths import ROOT
 
 #: Tests that measure time; instructions can be counted beside other work.
 timed = pytest.mark.real_time
@@ -159,3 +163,126 @@ def test_a_wrong_file_fails_by_name_and_the_others_go_on(small: Path, capsys: py
 def test_help_says_what_a_line_means() -> None:
     done = subprocess.run([sys.executable, "-m", "checks.bench", "--help"], capture_output=True, text=True, check=True)
     assert "slowest" in done.stdout
+
+
+# Two threads ---------------------------------------------------------------------------------------------------------
+
+
+class Batches:
+    """Batches on a clock of their own, in which each replication takes a time on one thread."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, each_s: float) -> None:
+        self.now, self.each_s, self.calls = 0.0, each_s, list[tuple[int, int]]()
+        monkeypatch.setattr("checks.bench.scaling.time.perf_counter", lambda: self.now)
+
+    def __call__(self, _scenario: object, replications: int, threads: int) -> tuple[float, float]:
+        self.calls.append((replications, threads))
+        elapsed = self.each_s * replications / threads * (1.1 if threads == 2 else 1.0)
+        self.now += elapsed
+        return elapsed, elapsed * threads
+
+
+def test_two_threads_take_turns_in_a_batch_of_the_requested_size(
+    small: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = Batches(monkeypatch, 0.01)
+    line = scaling(small, replications=8, rounds=3, batch=batch)
+    assert batch.calls == [(1, 1), (8, 1), (8, 2), (8, 2), (8, 1), (8, 1), (8, 2)]
+    assert line["times_as_fast"] == pytest.approx(2 / 1.1, abs=1e-3)
+    assert line["times_as_fast_at_equal_speed"] == pytest.approx(2, abs=1e-3)
+    assert (line["replications"], line["rounds"]) == (8, 3)
+    assert capsys.readouterr().err.splitlines()[-1].startswith("threads: round 3 of 3, 8 replications: 1.82 times")
+
+
+@pytest.mark.parametrize("each_s", [0.001, 0.1, 0.3, 1.0, 5.0, 40.0])
+def test_two_threads_end_within_their_limit_and_a_round_at_most(
+    small: Path, monkeypatch: pytest.MonkeyPatch, each_s: float
+) -> None:
+    batch = Batches(monkeypatch, each_s)
+    line = scaling(small, limit_s=60.0, batch=batch)
+    smallest_round_s = 2 * each_s * (1 + 1.1 / 2)
+    assert batch.now <= max(60.0, each_s + smallest_round_s)
+    assert line["replications"] % 2 == 0
+    assert 1 <= line["rounds"] <= 7
+
+
+# Tables of the manual ------------------------------------------------------------------------------------------------
+
+
+def _timed_line(name: str, speed: float) -> dict[str, Any]:
+    return {
+        "name": name,
+        "million_packets_per_cpu_s": speed,
+        "slowest": 0.9 * speed,
+        "fastest": 1.1 * speed,
+        "packets_per_yardstick_event": 1.234,
+        "events_per_packet": 2.0,
+    }
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    found = {name: tmp_path / f"{name}.toml" for name in ("W1", "W2", "W10")}
+    for name, path in found.items():
+        path.write_text(f'title = "{name}: a link"\n', encoding="utf-8")
+    return found
+
+
+def test_a_table_has_new_rows_present_rows_and_the_command_of_a_missing_row(files: dict[str, Path]) -> None:
+    before = timed_table([_timed_line("W1", 50.0), _timed_line("W2", 40.0)], files)
+    lines = timed_table([_timed_line("W2", 10.0), {"name": "W1", "error": "died"}], files, before).splitlines()
+    assert lines[2:] == [
+        "| W1: a link | 50 (45-55) | 60 | 1.23 | 2.00 |",
+        "| W2: a link | 10 (9-11) | 50 | 1.23 | 2.00 |",
+        "| W10: a link | not measured yet: `make bench ONLY=W10 WRITE=docs/background` | | | |",
+    ]
+    assert timed_table([], files, "\n".join(lines)).splitlines() == lines
+    del files["W1"]
+    assert "W1:" not in timed_table([], files, before)
+
+
+def test_tables_of_instructions_and_of_captures_keep_the_rows_that_were_not_measured(files: dict[str, Path]) -> None:
+    counted = [{"name": name, "instructions_per_packet": 333.4} for name in files]
+    before = counted_table(counted, files)
+    assert "| W10: a link | 333 |" in before
+    assert "| W2: a link | 500 |" in counted_table([{"name": "W2", "instructions_per_packet": 500.0}], files, before)
+    line = {"name": "O", "cpu_s": 1.0, "million_packets_per_cpu_s": 2.0, "times_forebay_observe": 0.5}
+    kept = captures_table([{**line, "capture": "a kernel's", "program": "tcptrace"}])
+    both = captures_table([{**line, "capture": "the engine's", "program": "tcptrace"}], kept)
+    assert [row.split("|")[1].strip() for row in both.splitlines()[2:]] == [
+        "a kernel's: tcptrace",
+        "the engine's: tcptrace",
+    ]
+
+
+def test_only_the_measured_tables_of_a_folder_are_written(files: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, marks in [("a", TIMED), ("b", COUNTED), ("c", CAPTURES)]:
+        (folder / f"{name}.md").write_text(f"# A\n\n{marks[0]}\n\nnothing\n{marks[1]}\n", encoding="utf-8")
+    write(folder, [_timed_line("W1", 50.0)], files)
+    write(folder, [], files)
+    assert "| W1: a link | 50 (45-55) |" in (folder / "a.md").read_text(encoding="utf-8")
+    assert "nothing" in (folder / "b.md").read_text(encoding="utf-8")
+    assert "nothing" in (folder / "c.md").read_text(encoding="utf-8")
+
+
+def test_the_manual_has_the_tables_with_a_row_for_each_scenario_file() -> None:
+    found = {path.stem: path for path in (ROOT / "benches").glob("*.toml")}
+    folder = ROOT / "docs" / "background"
+    for marks in (TIMED, COUNTED):
+        rows = [line for line in block(folder, marks).splitlines() if line.startswith("| W")]
+        titles = [row.split("|")[1].strip() for row in rows]
+        assert sorted(title.partition(":")[0] for title in titles) == sorted(found)
+        assert all(f'title = "{title}"' in found[title.partition(":")[0]].read_text("utf-8") for title in titles)
+    assert "tcptrace" in block(folder, CAPTURES)
+
+
+@pytest.mark.parametrize(("name", "shipped"), [("W9", "campus-uplink"), ("W10", "ixp-port"), ("W11", "backbone-100g")])
+def test_a_benchmark_of_answers_has_the_traffic_of_its_scenario(name: str, shipped: str) -> None:
+    bench, scenario = (
+        dict(Scenario.load(ROOT / path).resolved) for path in (f"benches/{name}.toml", f"scenarios/{shipped}.toml")
+    )
+    assert bench["flows"] == scenario["flows"]
+    for one, other in zip(bench["links"], scenario["links"], strict=True):
+        assert {**one, "buffer": None} == {**other, "buffer": None}

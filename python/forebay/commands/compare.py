@@ -95,7 +95,7 @@ def compare(
         return draw_comparison(found)
 
     with afterwards(lambda: _print_answers(found, written, as_json=as_json)):
-        written += files.write(draw, found.to_json(indent=2))
+        written += files.write(draw, lambda: found.to_json(indent=2))
 
 
 class _Options(TypedDict):

@@ -69,15 +69,15 @@ class ResultFiles:
 
             need("matplotlib")
 
-    def write(self, draw: Draw, text: str, others: Mapping[str, Draw] | None = None) -> list[Path]:
+    def write(self, draw: Draw, text: Callable[[], str], others: Mapping[str, Draw] | None = None) -> list[Path]:
         """Write the files that the options ask for.
 
         Parameters
         ----------
         draw : callable
             Function that draws the picture.
-        text : str
-            Content of the JSON file.
+        text : callable
+            Function that makes the content of the JSON file. It is called only if the file is written.
         others : mapping, optional
             Functions that draw the further pictures, by the names of the pictures.
 
@@ -89,7 +89,7 @@ class ResultFiles:
         drawn = draw() if self._draws or self._picture is not None else None
         return [*self._in_folder(drawn, text, others or {}), *self._write_single(drawn)]
 
-    def _in_folder(self, drawn: Figure | None, text: str, others: Mapping[str, Draw]) -> list[Path]:
+    def _in_folder(self, drawn: Figure | None, text: Callable[[], str], others: Mapping[str, Draw]) -> list[Path]:
         """Write pictures and JSON into the folder."""
         if self._out is None:
             return []
@@ -103,7 +103,7 @@ class ResultFiles:
                 for name, draw in others.items():
                     written += plots.save_both(draw(), self._out / name)
             path = self._out / f"{self._name}.json"
-            write_atomically(path, text + "\n")
+            write_atomically(path, text() + "\n")
         return [*written, path]
 
     def _write_single(self, drawn: Figure | None) -> list[Path]:

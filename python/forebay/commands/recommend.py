@@ -412,7 +412,7 @@ def _map(scenario: Scenario, files: ResultFiles, options: dict[str, Any], **how:
 
     written: list[Path] = []
     with afterwards(lambda: _print_map(found, written, as_json=how["as_json"])):
-        written += files.write(draw, found.to_json(indent=2))
+        written += files.write(draw, lambda: found.to_json(indent=2))
     _leave(0 if found.feasible else 3 if found.count("unclear") else 1)
 
 
@@ -441,7 +441,7 @@ def _write_files(answer: Recommendation, files: ResultFiles, front: list[str]) -
 
         return draw_front(answer)
 
-    return files.write(draw, answer.to_json(indent=2), dict.fromkeys(front, draw_trade_off))
+    return files.write(draw, lambda: answer.to_json(indent=2), dict.fromkeys(front, draw_trade_off))
 
 
 def _write_page(answer: Recommendation, path: Path, source: str) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.engines import run_s
 from forebay.errors import InputError
 from forebay.inputs.goals import Goal, metric_value
-from forebay.measurement.cluster import Cluster
 from forebay.measurement.twin import Twin
 from forebay.results import statistics
 from forebay.results.report import BufferSize, Estimate, Report
@@ -42,6 +42,9 @@ from forebay.search.strata import strata
 from forebay.search.twins import twin_at
 from forebay.search.unmeasured import of_assumptions
 from forebay.text.formatting import counted, duration
+
+if TYPE_CHECKING:
+    from forebay.measurement.cluster import Cluster
 
 __all__ = ["CheckReport", "check"]
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.configuration.access import Access
@@ -28,7 +29,6 @@ from forebay.configuration.jitter import Jitter, jittered
 from forebay.configuration.platforms.platform import Platform
 from forebay.configuration.port import Port
 from forebay.engines import run_s
-from forebay.measurement.cluster import Cluster
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario
@@ -49,6 +49,9 @@ from forebay.search.shorter_runs import ShorterRuns
 from forebay.search.strata import strata
 from forebay.search.unmeasured import of_assumptions
 from forebay.text.formatting import counted
+
+if TYPE_CHECKING:
+    from forebay.measurement.cluster import Cluster
 
 __all__ = ["ClassSize", "ClassSizing", "size_classes"]
 

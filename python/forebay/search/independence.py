@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from forebay import _core
 from forebay.engines import simulates_hosts
@@ -25,6 +26,9 @@ __all__ = ["Step", "different", "enough", "in_step", "outcomes"]
 TOGETHER = 1 / 3
 #: Distance of Jain's index from 1 below which goodputs are the same: one packet more in a million would be seen.
 SAME = 1e-9
+
+#: Metrics of each report. A search compares its reports after each batch.
+_figures_of: WeakKeyDictionary[Report, tuple[tuple[str, float], ...]] = WeakKeyDictionary()
 
 
 def outcomes(reports: Sequence[Report]) -> list[Report]:
@@ -44,11 +48,14 @@ def enough(independent: int, replications: int) -> bool:
 
 def _figures(report: Report) -> tuple[tuple[str, float], ...]:
     """Every metric of the link and of the groups."""
+    known = _figures_of.get(report)
+    if known is not None:
+        return known
     of_link = ((name, found.mean) for name, found in report.metrics.items())
     of_groups = (
         (f"{group.name}.{name}", found.mean) for group in report.groups for name, found in group.metrics.items()
     )
-    return (*of_link, *of_groups)
+    return _figures_of.setdefault(report, (*of_link, *of_groups))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,18 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from forebay import _core
-from forebay.measurement.cluster import Cluster, Replication
 from forebay.results.report import Report
 from forebay.scenario import Scenario, run_jobs
 from forebay.search.independence import different, enough, in_step
 from forebay.search.listener import SILENT, Listener
 from forebay.search.resumption import Resumption
 from forebay.search.strata import Strata
+
+if TYPE_CHECKING:
+    from forebay.measurement.cluster import Cluster
 
 __all__ = ["Means", "Measurements", "Variable"]
 
@@ -199,6 +201,8 @@ class Measurements:
             work = [_core.Job(buffers[buffer], self.engine, seed, number) for buffer, number in missing]
             run_jobs(work, self.means.jobs, None, keep, within)
             return
+        from forebay.measurement.cluster import Replication
+
         texts = {buffer: scenario.canonical_json() for buffer, scenario in buffers.items()}
         requested = [Replication(texts[buffer], self.engine, seed, number) for buffer, number in missing]
         cluster.reports(requested, keep, within)

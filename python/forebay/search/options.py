@@ -7,15 +7,15 @@ objects (and `goals.Goals`). The stages of the search read the objects.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forebay.configuration.access import Access, requested_access
 from forebay.engines import check_exclusive, forecast, in_real_time
 from forebay.errors import InputError
 from forebay.inputs.validation import MOST_REPLICATIONS, integer, real
-from forebay.measurement.cluster import Cluster, connected
 from forebay.results.statistics import replications_for_share, runs_for_confidence
 from forebay.scenario import TARGET, threads
 from forebay.search.choice import Choice, choice, for_each
@@ -26,6 +26,9 @@ from forebay.search.quick import QUICK_CONFIDENCE
 from forebay.search.resumption import Resumption
 from forebay.search.time_budget import TimeBudget
 from forebay.search.tradeoff import metric_pair
+
+if TYPE_CHECKING:
+    from forebay.measurement.cluster import Cluster
 
 __all__ = ["Execution", "Extras", "Precision", "Sizing"]
 
@@ -226,8 +229,16 @@ class Execution:
     def open(self, *, quick: bool = False) -> Iterator[Means]:
         """Open what keeps runs and connect to what makes them; kept runs go when the answer is there."""
         resumption = None if self.resume is None else Resumption(self.resume, self.listener, quick=quick)
-        with connected(self.scheduler) as cluster, resumption or nullcontext():
+        with self._cluster() as cluster, resumption or nullcontext():
             yield Means(self.engine, self.jobs, resumption, cluster, self.listener)
+
+    def _cluster(self) -> AbstractContextManager[Cluster | None]:
+        """The connection to the scheduler; None without a scheduler, so that sockets and logging are not loaded."""
+        if self.scheduler is None:
+            return nullcontext()
+        from forebay.measurement.cluster import connected
+
+        return connected(self.scheduler)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forebay.configuration.configuring import check
 from forebay.engines import run_s, simulates_hosts
-from forebay.measurement.cluster import Cluster
 from forebay.scenario import TARGET, Progress, Scenario
 from forebay.search import findings
 from forebay.search.answer import Recommendation
@@ -32,6 +32,9 @@ from forebay.search.shorter_runs import ShorterRuns
 from forebay.search.tradeoff import front
 from forebay.search.unmeasured import of_assumptions, resting_on
 from forebay.search.variations import variations
+
+if TYPE_CHECKING:
+    from forebay.measurement.cluster import Cluster
 
 __all__ = ["Recommendation", "recommend"]
 
