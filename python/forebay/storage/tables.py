@@ -89,7 +89,7 @@ class TableWriter:
             if [*found.items()] != [*schema.items()]:
                 frame = pl.read_parquet(part, glob=False)
                 missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in found]
-                _write_part(frame.with_columns(missing).select(schema).cast(schema), part)
+                _write_part(frame.with_columns(missing).select(schema.names()).cast(schema), part)
         with replacing(self._path) as partial:
             with _refusals(partial):
                 pl.scan_parquet(self._parts, glob=False).sink_parquet(partial, row_group_size=ROWS, maintain_order=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Grid"]
+__all__ = ["STORED", "Grid"]
 
 #: Number of cells whose scenarios a grid stores. The others are made twice: for the check, and for their runs.
 STORED = 10_000

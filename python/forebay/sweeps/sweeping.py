@@ -36,10 +36,10 @@ from forebay.storage import build, journal
 from forebay.storage.files import write_atomically
 from forebay.storage.locks import exclusive_in
 from forebay.storage.safe_io import DamagedError
-from forebay.storage.tables import read_table
+from forebay.storage.tables import ROWS, read_table
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.batches import Batches, refusal
-from forebay.sweeps.grid import Grid
+from forebay.sweeps.grid import STORED, Grid
 from forebay.sweeps.jobs import Job, key_of, row_of
 from forebay.sweeps.manifest import FILE, Manifest
 from forebay.sweeps.remote import Parcel, lines_of, pack
@@ -47,16 +47,20 @@ from forebay.sweeps.summaries import write_tables
 from forebay.text.formatting import clock_time, counted, size
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["Sweep", "load", "sweep"]
 
 #: Number of jobs that are given to the cores at once; it bounds the memory of very large grids.
 BATCH = 512
 
-#: Memory of a sweep for each cell, for each of its runs, and for each flow group in a run's row, in bytes. All of it is
-#: needed at once when the tables are made.
+#: Memory of each cell that a grid stores, and of each run and each flow group in a run's row while rows are tables, in
+#: bytes. At most `STORED` cells and `ROWS` rows are there at once.
 CELL, RUN, GROUP = 4e3, 8e3, 4e3
+#: Memory of each run for the whole time, in bytes.
+NUMBERED = 64
 
 #: Files of a sweep's folder that are first written under another name.
 LEFTOVERS = ("manifest.json", "failed.jsonl", "*.parquet", "cells/*.jsonl")
@@ -244,7 +248,7 @@ def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None
     """Refuse a grid whose rows take more memory than is allowed."""
     count = math.prod(len(axis.values) for axis in axes)
     runs = count * replications
-    need = count * CELL + runs * (RUN + GROUP * len(scenario.core.groups))
+    need = min(count, STORED) * CELL + min(runs, ROWS) * (RUN + GROUP * len(scenario.core.groups)) + runs * NUMBERED
     allowed = _core.allowed_memory()
     if need > allowed:
         found = f"found a grid of {counted(runs, 'run')}, whose rows may need {size(need)} of memory"
@@ -304,9 +308,9 @@ class Work:
             tell(f"{path}: found {found}; runs what is missing again")
             self.damaged.append(str(path))
 
-        self.batches.read(self._accept, damaged)
+        self.batches.read(self.accept, damaged)
 
-    def _accept(self, entry: Mapping[str, Any], place: int) -> bool:
+    def accept(self, entry: Mapping[str, Any], place: int) -> bool:
         """Record what a line reports of a job, if there is such a job; False if the line cannot be that job's."""
         number = self.grid.find(str(entry.get("key")))
         if number is None:  # of a replication that this sweep does not have
@@ -324,7 +328,7 @@ class Work:
         engines = real_time_engines() & self.grid.engines
         if not engines:
             return
-        missing = [number for number in self._missing() if self.grid.run(number).engine in engines]
+        missing = [number for number in self._missing().tolist() if self.grid.run(number).engine in engines]
         if missing:
             runs = counted(len(missing), "run")
             seconds = clock_time(sum(run_s(self.grid.job(number).scenario) for number in missing))
@@ -336,7 +340,7 @@ class Work:
         """Run the missing jobs on `threads` threads."""
         missing, seed = self._begin(), self.grid.seed
         for start in range(0, len(missing), BATCH):
-            numbers = missing[start : start + BATCH]
+            numbers = missing[start : start + BATCH].tolist()
             batch = [self.grid.job(number) for number in numbers]
 
             def observe(
@@ -359,10 +363,10 @@ class Work:
         text = self.grid.scenario.core.portable_json()
 
         def packed(part: slice) -> Parcel:
-            return pack(text, self.grid.seed, map(self.grid.run, missing[part]))
+            return pack(text, self.grid.seed, map(self.grid.run, missing[part].tolist()))
 
         def observe(index: int, found: bytes | ForebayError) -> None:
-            number = missing[index]
+            number = int(missing[index])
             if isinstance(found, ForebayError):
                 self._refuse(number, found)
                 return
@@ -373,14 +377,13 @@ class Work:
 
         cluster.run(lines_of, len(missing), packed, observe)
 
-    def _missing(self) -> list[int]:
+    def _missing(self) -> NDArray[np.intp]:
         """The first job of each key that has no row."""
         import numpy as np
 
-        without = self.lines < 0
-        return np.flatnonzero(without & (self.grid.firsts == np.arange(len(self.grid)))).tolist()
+        return np.flatnonzero((self.lines < 0) & (self.grid.firsts == np.arange(len(self.grid))))
 
-    def _begin(self) -> list[int]:
+    def _begin(self) -> NDArray[np.intp]:
         """The jobs that have no row yet, each once."""
         missing = self._missing()
         self.reused = self.done = len(self.grid) - len(missing)
