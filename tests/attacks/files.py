@@ -25,11 +25,12 @@ from forebay.storage import journal
 from forebay.storage.hashes import check_hashes, write_hashes
 from forebay.storage.safe_io import DamagedError, document
 from forebay.sweeps import bundling
-from forebay.sweeps.batches import Batches
 from forebay.sweeps.bundling import MEMBERS
+from forebay.sweeps.grid import Grid
 from forebay.sweeps.jobs import Job, jobs_of
 from forebay.sweeps.manifest import Manifest
 from tests.attacks.laws import check_sentence, refused
+from tests.support.rows import stored_rows
 
 if TYPE_CHECKING:
     from forebay.papers.catalog import Paper
@@ -163,10 +164,10 @@ def cell(raw: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "1.jsonl"
         path.write_bytes(raw)
-        batches = Batches(Path(folder))
-        found = batches.rows({_job().key: _job()}, lambda _path, what: messages.append(what))
+        grid = Grid(Scenario.parse(SMALL), [], "packet", 1, 1)
+        found = stored_rows(grid, Path(folder), lambda _path, what: messages.append(what))
         assert all(_job().is_of(row) for row in found.values())
-        assert batches.rows({_job().key: _job()}, lambda *_: messages.append("again")) == found
+        assert stored_rows(grid, Path(folder), lambda *_: messages.append("again")) == found
     assert len(messages) <= 1
     for what in messages:
         check_sentence(what)

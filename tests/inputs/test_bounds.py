@@ -99,7 +99,7 @@ def test_a_grid_whose_rows_do_not_fit_is_refused_before_it_begins(
     assert code == (0 if fits else 2), error
     if not fits:
         assert "--over" in error
-        assert "a grid of 100 runs, whose rows may need 1.28 MB of memory; allowed: 900 kB (`--memory` allows" in error
+        assert "a grid of 100 runs, whose rows may need 1.29 MB of memory; allowed: 900 kB (`--memory` allows" in error
         assert len(error.strip().splitlines()) == 1
         assert not (tmp_path / "grid").exists()
 

@@ -392,6 +392,31 @@ def test_tasks_are_few_and_short_and_end_together(jobs: int, threads: int, secon
 
 
 @pytest.mark.long
+def test_a_sweep_has_the_same_bytes_with_tasks_of_any_size_also_if_it_stops_within_one(
+    scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, over = Scenario.parse(TINY), ["run.seed=1..10:10lin", "link.buffer=1p..10p:10lin"]
+    sweep(scenario, over, tmp_path / "here", replications=1)
+
+    def stop(done: int, _of: int) -> None:
+        if done == 25:
+            raise KeyboardInterrupt
+
+    with worker(scheduler):
+        await_workers(scheduler, 1)
+        for size in (1, 40):
+            monkeypatch.setattr(cluster._Pace, "jobs", lambda _self, left, size=size: min(size, left))
+            out = tmp_path / str(size)
+            with pytest.raises(KeyboardInterrupt):
+                sweep(scenario, over, out, replications=1, scheduler=scheduler, progress=stop)
+            with Cluster(scheduler) as there:
+                again = sweep(scenario, over, out, replications=1, scheduler=there)
+                assert there.tasks == -(-75 // size)
+            assert (again.computed, again.reused) == (75, 25)
+            assert tables(out) == tables(tmp_path / "here")
+
+
+@pytest.mark.long
 def test_nothing_known_of_jobs_is_soon_known(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many threads there are, few single jobs are sent before it is known that they are short."""
     found: dict[int, Any] = {}

@@ -29,13 +29,14 @@ from forebay.search.resumption import Resumption
 from forebay.storage import build, journal
 from forebay.storage.safe_io import DamagedError, content, document, lines
 from forebay.storage.tables import read_table, write_table
-from forebay.sweeps.batches import Batches
-from forebay.sweeps.jobs import Job, jobs_of
+from forebay.sweeps.grid import Grid
+from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.manifest import Manifest
 from forebay.sweeps.sweeping import load
 from forebay.views.pictures import draw
 from tests.support.damages import OVER, QUICK, Damage, batch, damages, flipped, in_one_line, refused
 from tests.support.paths import ROOT
+from tests.support.rows import stored_rows
 
 TRACED = QUICK + '\n[trace]\nevery = "500ms"\nrecord = ["cwnd", "queue"]\n'
 
@@ -104,10 +105,9 @@ def test_a_line_of_another_cell_is_not_believed(column: str, scenario: Scenario,
 
 @pytest.mark.long
 def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Path, tmp_path: Path) -> None:
-    jobs = jobs_of(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
-    of: dict[str, Job] = {job.key: job for job in jobs}
+    grid = Grid(scenario, Manifest.read(swept / "out").axes, "packet", 1, scenario.core.seed)
     original = batch(swept / "out").read_bytes()
-    row = Batches(swept / "out" / "cells").rows(of, lambda *_: pytest.fail("damaged"))
+    row = stored_rows(grid, swept / "out" / "cells", lambda *_: pytest.fail("damaged"))
     assert len(row) == 2
     messages: list[str] = []
     for place in range(0, len(original), 3):
@@ -115,7 +115,7 @@ def test_no_flipped_bit_of_a_cell_changes_a_number(scenario: Scenario, swept: Pa
             original[:place] + bytes([original[place] ^ 1 << place % 8]) + original[place + 1 :]
         )
         messages.clear()
-        found = Batches(tmp_path).rows(of, lambda _path, what: messages.append(what))
+        found = stored_rows(grid, tmp_path, lambda _path, what: messages.append(what))
         assert len(found) < 2, "no flip goes unnoticed"
         assert len(messages) == 1
         assert found.items() <= row.items()

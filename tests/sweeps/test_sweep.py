@@ -22,9 +22,11 @@ from forebay.results.statistics import mean_interval
 from forebay.storage import journal
 from forebay.sweeps import batches
 from forebay.sweeps.axes import Axis, cells
+from forebay.sweeps.grid import Grid
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.sweeping import load
 from tests.support.commands import forebay
+from tests.support.rows import stored_rows
 from tests.support.scenarios import SMALL
 
 QUICK = SMALL.replace('measure = "30s"', 'measure = "4s"').replace('warmup  = "5s"', 'warmup = "1s"')
@@ -283,14 +285,14 @@ def test_a_refusal_takes_back_what_was_found_before(quick: Path, tmp_path: Path)
     job, other = jobs_of(Scenario.load(quick), [], "packet", 2, 1)
     found = sweep(Scenario.load(quick), [], tmp_path / "out", replications=2, seed=1)
     assert found.computed == 2
-    jobs = {job.key: job, other.key: other}
+    grid = Grid(Scenario.load(quick), [], "packet", 2, 1)
     folder = tmp_path / "out" / "cells"
 
     def there() -> set[str]:
-        return set(batches.Batches(folder).rows(jobs, lambda *_: pytest.fail("damaged")))
+        return set(stored_rows(grid, folder, lambda *_: pytest.fail("damaged")))
 
     line = next(line for line in recorded(tmp_path / "out") if keys([line]) == [job.key])
-    for add, expected in ((batches.refusal(job, "why"), {other.key}), (line, {job.key, other.key})):
+    for add, expected in ((batches.refusal(job.key, "why"), {other.key}), (line, {job.key, other.key})):
         with batches.Batches(folder) as stored:
             stored.add(add)
         assert there() == expected

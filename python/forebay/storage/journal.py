@@ -12,13 +12,13 @@ from typing import Any
 
 from forebay.storage.safe_io import DamagedError, document
 
-__all__ = ["complete", "entries", "line"]
+__all__ = ["complete", "entries", "line", "text"]
 
 
 def line(entry: Mapping[str, Any]) -> bytes:
     """An entry as a line."""
-    text = json.dumps(entry).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
+    found = json.dumps(entry).encode()
+    return b"%08x %s\n" % (zlib.crc32(found), found)
 
 
 def complete(raw: bytes) -> bytes:
@@ -26,14 +26,20 @@ def complete(raw: bytes) -> bytes:
     return raw[: raw.rfind(b"\n") + 1]
 
 
+def text(line: bytes) -> bytes | None:
+    """The JSON text of a complete line; None if the line is damaged."""
+    checksum, _, found = line[:-1].partition(b" ")
+    return found if line.endswith(b"\n") and checksum == b"%08x" % zlib.crc32(found) else None
+
+
 def entries(raw: bytes) -> Iterator[tuple[bytes, Any]]:
     """Each complete line with its entry; None for the entry of a damaged line."""
     for each in complete(raw).split(b"\n")[:-1]:
-        checksum, _, text = each.partition(b" ")
-        entry = None
-        if checksum == b"%08x" % zlib.crc32(text):
+        written, entry = each + b"\n", None
+        found = text(written)
+        if found is not None:
             try:
-                entry = document(text, "", "")
+                entry = document(found, "", "")
             except DamagedError:
                 entry = None
-        yield each + b"\n", entry
+        yield written, entry

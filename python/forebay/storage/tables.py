@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from forebay.extras import need
+from forebay.storage.files import replacing
 from forebay.storage.safe_io import DamagedError, regular
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_table", "write_table"]
+__all__ = ["ROWS", "TableWriter", "read_table", "write_table"]
 
 MAGIC = b"PAR1"
 WORD = b"forebay sha256 "
@@ -26,19 +29,94 @@ SEAL = len(WORD) + 64
 CHUNK = 2**20
 
 
+#: Rows of a row group of a table that is written in parts.
+ROWS = 16_384
+
+
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table with its seal; the file does not appear at once, see `forebay.storage.files.replacing`."""
     need("polars")
+    with _refusals(path):
+        table.write_parquet(path)
+    _seal(path)
+
+
+class TableWriter:
+    """A table that is written in parts, because its rows need too much memory together.
+
+    Each part is first a file of its own, because the columns are known only after the last part.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the table; it does not appear at once, see `forebay.storage.files.replacing`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._parts: list[Path] = []
+        self._schemas: list[Mapping[str, pl.DataType]] = []
+        #: Names of the columns, in the order of the first row that has each.
+        self._names: dict[str, None] = {}
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for part in self._parts:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add rows; columns may be missing in some parts."""
+        self._names |= dict.fromkeys(frame.columns)
+        self._schemas.append(frame.schema)
+        # This name is one of those that are cleared if the process dies.
+        part = self._path.with_name(f"{self._path.name}.{len(self._parts):06d}.{os.getpid()}.partial")
+        self._parts.append(part)
+        _write_part(frame, part)
+
+    def finish(self) -> None:
+        """Write the table; nothing if it has no rows."""
+        import polars as pl
+
+        if not self._parts:
+            return
+        schemas = {tuple(each.items()): pl.DataFrame(schema=each) for each in self._schemas}
+        kinds = pl.concat(schemas.values(), how="diagonal_relaxed").schema
+        schema = pl.Schema({name: kinds[name] for name in self._names})
+        for part, found in zip(self._parts, self._schemas, strict=True):
+            if [*found.items()] != [*schema.items()]:
+                frame = pl.read_parquet(part, glob=False)
+                missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in found]
+                _write_part(frame.with_columns(missing).select(schema.names()).cast(schema), part)
+        with replacing(self._path) as partial:
+            with _refusals(partial):
+                pl.scan_parquet(self._parts, glob=False).sink_parquet(partial, row_group_size=ROWS, maintain_order=True)
+            _seal(partial)
+
+
+def _write_part(frame: pl.DataFrame, part: Path) -> None:
+    with _refusals(part):
+        frame.write_parquet(part, compression="lz4")
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """Raise the system's errors as such: Polars gives them in words only."""
     import polars as pl
 
     try:
-        table.write_parquet(path)
+        yield
     except pl.exceptions.PolarsError as error:
-        # Polars gives the system's error in words only.
         refused = re.search(r"os error (\d+)", str(error))
         if refused is None:
             raise
         raise OSError(int(refused[1]), os.strerror(int(refused[1])), str(path)) from None
+
+
+def _seal(path: Path) -> None:
+    """Insert the seal of a Parquet file before its footer."""
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
         at = _footer(file, size)
@@ -50,7 +128,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         file.write(WORD + digest.encode() + footer)
 
 
-def read_table(path: Path, remedy: str) -> pl.DataFrame:
+def read_table(path: Path, remedy: str, columns: Callable[[str], bool] | None = None) -> pl.DataFrame:
     """Read a table whose seal is right.
 
     Parameters
@@ -59,6 +137,8 @@ def read_table(path: Path, remedy: str) -> pl.DataFrame:
         Path of a table that `write_table` wrote.
     remedy : str
         Way to get another one, for errors.
+    columns : callable, optional
+        Whether to read the column of a name; by default all are read.
 
     Raises
     ------
@@ -75,7 +155,8 @@ def read_table(path: Path, remedy: str) -> pl.DataFrame:
     if found is not None:
         raise DamagedError(str(path), found, remedy)
     try:
-        return pl.read_parquet(path, glob=False)
+        names = None if columns is None else [name for name in pl.read_parquet_schema(path) if columns(name)]
+        return pl.read_parquet(path, columns=names, glob=False)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
         raise DamagedError(str(path), f"a table that cannot be read ({type(error).__name__})", remedy) from None
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, nullcontext, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from typing import Any
 from forebay.storage import journal
 from forebay.storage.files import sync, write_atomically
 from forebay.storage.safe_io import DamagedError, content
-from forebay.sweeps.jobs import Job, Row
 from forebay.text.formatting import counted
 
 __all__ = ["Batches", "refusal"]
@@ -30,12 +29,15 @@ MOST_BYTES = 8 * 2**20
 #: Time since the last sync after which a new line syncs the batch, in seconds.
 SYNC_S = 1.0
 
+#: Bits of a position in a file, in the place of a line.
+PLACE_BITS = 32
+
 ALLOWED = "cells as sweep wrote them"
 
 
-def refusal(job: Job, why: str) -> bytes:
-    """The line of a job that an engine refused: no earlier one of it counts."""
-    return journal.line({"key": job.key, "refused": why})
+def refusal(key: str, why: str) -> bytes:
+    """The line of a job that an engine refused: no earlier line of its key counts."""
+    return journal.line({"key": key, "refused": why})
 
 
 class Batches:
@@ -50,7 +52,9 @@ class Batches:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file: FileIO | None = None
-        self._bytes = 0
+        self._bytes = self._begun = 0
+        #: Files by number: those that were read, and those that were written.
+        self._files: list[Path] = []
         self._synced = 0.0
 
     def __enter__(self) -> Batches:
@@ -60,17 +64,16 @@ class Batches:
         with nullcontext() if error is None else suppress(OSError):
             self.close()
 
-    def rows(self, jobs: Mapping[str, Job], tell: Callable[[Path, str], object]) -> dict[str, Row]:
-        """The rows of jobs, by key.
+    def read(self, accept: Callable[[Any, int], bool], tell: Callable[[Path, str], object]) -> None:
+        """Read every line, in the order of writing.
 
         Parameters
         ----------
-        jobs : mapping
-            Jobs by key.
+        accept : callable
+            Called with the entry and the place of each line; returns whether the line is right.
         tell : callable
             Called with the path of each damaged file and with what was found in it; the damage is removed.
         """
-        found: dict[str, Row] = {}
         for path in self._paths():
             try:
                 raw = content(path, ALLOWED)
@@ -80,21 +83,45 @@ class Batches:
                 tell(path, error.found)
                 _clear(path)
                 continue
-            believed = []
+            believed: list[bytes] = []
+            # Lines that are not accepted are removed, so that the next one takes their place.
+            place = self._place_of(path)
             for line, entry in journal.entries(raw):
-                if isinstance(entry, dict) and _take(entry, jobs, found):
+                if isinstance(entry, dict) and accept(entry, place):
                     believed.append(line)
+                    place += len(line)
             wrong = raw.count(b"\n") + (not raw.endswith(b"\n")) - len(believed)
             if wrong:
                 tell(path, f"{counted(wrong, 'line')} of {counted(wrong, 'cell')} not as written")
                 write_atomically(path, b"".join(believed)) if believed else path.unlink()
-        return found
 
-    def add(self, line: bytes) -> None:
-        """Add a line; it is in the file when this returns."""
+    def texts(self, places: Iterable[int]) -> Iterator[bytes]:
+        """The JSON texts of lines, given by their places; files are read from the disk again.
+
+        Raises
+        ------
+        DamagedError
+            If a line has changed since it was read or written.
+        """
+        with ExitStack() as stack:
+            number, file = -1, None
+            for place in places:
+                if file is None or place >> PLACE_BITS != number:
+                    stack.close()
+                    number = place >> PLACE_BITS
+                    file = stack.enter_context(self._files[number].open("rb"))
+                file.seek(place & (1 << PLACE_BITS) - 1)
+                text = journal.text(file.readline())
+                if text is None:
+                    raise DamagedError(str(self._files[number]), "a line that is not as written", ALLOWED)
+                yield text
+
+    def add(self, line: bytes) -> int:
+        """Add a line; it is in the file when this returns. The result is the place of the line."""
         if self._file is None:
             self._begin()
         assert self._file is not None
+        place = self._begun + self._bytes
         rest = memoryview(line)
         while rest:
             rest = rest[self._file.write(rest) :]
@@ -103,6 +130,7 @@ class Batches:
             self.close()
         elif time.monotonic() - self._synced >= SYNC_S:
             self._sync()
+        return place
 
     def close(self) -> None:
         """Close the batch that is open; the next line begins another one."""
@@ -114,7 +142,9 @@ class Batches:
     def _begin(self) -> None:
         last = max((int(path.stem) for path in self._paths() if path.stem.isdecimal()), default=0)
         # Never one of before, which may end in half a line.
-        self._file = FileIO(self.folder / f"{last + 1:06d}.jsonl", "x")
+        path = self.folder / f"{last + 1:06d}.jsonl"
+        self._file = FileIO(path, "x")
+        self._begun = self._place_of(path)
         self._bytes, self._synced = 0, time.monotonic()
         sync(self.folder)
 
@@ -123,23 +153,14 @@ class Batches:
         os.fsync(self._file.fileno())
         self._synced = time.monotonic()
 
+    def _place_of(self, path: Path) -> int:
+        """The place of the first line of a file: the number of the file, and the position in it."""
+        self._files.append(path)
+        return len(self._files) - 1 << PLACE_BITS
+
     def _paths(self) -> list[Path]:
         """The batches from the first to the last."""
         return sorted(self.folder.glob("*.jsonl"), key=lambda path: (len(path.name), path.name))
-
-
-def _take(entry: Mapping[str, Any], jobs: Mapping[str, Job], found: dict[str, Row]) -> bool:
-    """Record what a line reports of a job, if there is such a job; False if the line cannot be that job's."""
-    job = jobs.get(str(entry.get("key")))
-    if job is None:  # of a replication that this sweep does not have
-        return True
-    if "refused" in entry:
-        found.pop(job.key, None)
-        return True
-    if job.is_of(entry):
-        found[job.key] = entry
-        return True
-    return False
 
 
 def _clear(path: Path) -> None:

@@ -142,8 +142,7 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     members: dict[str, bytes] = {"manifest.json": _json(to_jsonable(manifest))}
     if source is not None:
         members["scenario.toml"] = source.encode()
-    results = list(_results(found))
-    members["results.jsonl"] = _lines(results)
+    members["results.jsonl"], count, cells = _packed_results(found)
     members["scenarios.jsonl"] = _lines(_scenarios(manifest))
     for name in TABLES:
         members[name] = (found.folder / name).read_bytes()
@@ -153,8 +152,8 @@ def bundle(found: Sweep, path: Path, draw: Draw, source: str | None = None) -> P
     values = {
         "title": manifest.title or "without a title",
         "version": manifest.forebay,
-        "cells": len({row["cell"] for row in results}),
-        "results": len(results),
+        "cells": cells,
+        "results": count,
         "name": path.name,
     }
     members["README.txt"] = README.format(**values).encode()
@@ -333,6 +332,22 @@ def _results(found: Sweep) -> Iterator[dict[str, Any]]:
         return
     for row in found.rows().iter_rows(named=True):
         yield {name: value for name, value in row.items() if value is not None}
+
+
+def _packed_results(found: Sweep) -> tuple[bytes, int, int]:
+    """The lines of all results, the number of results and the number of their cells.
+
+    The lines end after the first one that makes them too long for a bundle.
+    """
+    packed, count, cells, last = bytearray(), 0, 0, None
+    for row in _results(found):
+        packed += json.dumps(row).encode() + b"\n"
+        count += 1
+        cells += row["cell"] != last
+        last = row["cell"]
+        if len(packed) > MEMBERS["results.jsonl"]:
+            break
+    return bytes(packed), count, cells
 
 
 def _scenarios(manifest: Manifest) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from forebay.measurement.cluster import Answer, run_here
 from forebay.results.report import Report
 from forebay.storage import journal
 from forebay.sweeps.axes import Cell
-from forebay.sweeps.jobs import Job, identity, row_of
+from forebay.sweeps.jobs import CellRun, Job, identity, row_of
 
 __all__ = ["Parcel", "lines_of", "pack"]
 
@@ -61,7 +61,7 @@ def _read(scenario: str) -> _core.Scenario:
     return _core.Scenario.parse(scenario, "json", "cell", [])
 
 
-def pack(scenario: str, seed: int, jobs: Iterable[Job]) -> Parcel:
+def pack(scenario: str, seed: int, jobs: Iterable[CellRun]) -> Parcel:
     """Jobs of cells that start from a scenario, given as canonical JSON."""
     flat = ((job.cell.index, job.cell.settings, job.engine, job.replication) for job in jobs)
     return Parcel(scenario, seed, tuple(flat))

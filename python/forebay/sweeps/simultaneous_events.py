@@ -6,34 +6,63 @@ by their texts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from forebay.results.warning import Kind, Warning
-from forebay.sweeps.jobs import Row
 from forebay.text.formatting import counted
 
-__all__ = ["counted_events"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["SimultaneousEvents"]
 
 #: Part of the text of the engine's warning (`crates/simulation/src/report.rs`) that no other warning has.
 PHRASE = "simultaneous events decide which flow loses"
 
 
-def counted_events(rows: Sequence[Row]) -> tuple[Warning, ...]:
-    """Warn once of all runs in which simultaneous events decide the losses; nothing if there are none.
+@dataclass(slots=True)
+class _Count:
+    """Rows, and cells that have some of them."""
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        The rows of all runs, those of earlier calls included.
-    """
-    concerned = [row for row in rows if PHRASE in row["warnings"]]
-    if not concerned:
-        return ()
-    in_cells, cells = ({row["cell"] for row in found} for found in (concerned, rows))
-    where = f"{len(in_cells)} of {counted(len(cells), 'cell')}"
-    text = (
-        f"In {len(concerned)} of {counted(len(rows), 'run')} ({where}), {PHRASE} (a phase effect): set "
-        '`processing = "packet"`, so that the hosts\' processing time varies.'
-    )
-    values = {"runs": len(concerned), "of_runs": len(rows), "cells": len(in_cells), "of_cells": len(cells)}
-    return (Warning(Kind.SIMULTANEOUS_EVENTS, text, values=values),)
+    rows: int = 0
+    cells: int = 0
+    last: int = -1
+
+    def add(self, cells: pl.Series) -> None:
+        """Count rows, given as their cells in the order of the grid."""
+        if not len(cells):
+            return
+        self.rows += len(cells)
+        self.cells += cells.n_unique() - (cells[0] == self.last)
+        self.last = cells[-1]
+
+
+class SimultaneousEvents:
+    """The count over all rows, those of earlier calls included."""
+
+    def __init__(self) -> None:
+        self._all, self._concerned = _Count(), _Count()
+
+    @property
+    def runs(self) -> int:
+        """Number of all rows."""
+        return self._all.rows
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Count further rows of the table, in the order of the grid."""
+        self._all.add(frame["cell"])
+        self._concerned.add(frame.filter(frame["warnings"].str.contains(PHRASE, literal=True))["cell"])
+
+    def warnings(self) -> tuple[Warning, ...]:
+        """Warn once of all runs in which simultaneous events decide the losses; nothing if there are none."""
+        concerned, of = self._concerned, self._all
+        if not concerned.rows:
+            return ()
+        where = f"{concerned.cells} of {counted(of.cells, 'cell')}"
+        text = (
+            f"In {concerned.rows} of {counted(of.rows, 'run')} ({where}), {PHRASE} (a phase effect): set "
+            '`processing = "packet"`, so that the hosts\' processing time varies.'
+        )
+        values = {"runs": concerned.rows, "of_runs": of.rows, "cells": concerned.cells, "of_cells": of.cells}
+        return (Warning(Kind.SIMULTANEOUS_EVENTS, text, values=values),)

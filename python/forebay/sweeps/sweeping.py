@@ -18,7 +18,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,28 +36,31 @@ from forebay.storage import build, journal
 from forebay.storage.files import write_atomically
 from forebay.storage.locks import exclusive_in
 from forebay.storage.safe_io import DamagedError
-from forebay.storage.tables import read_table
+from forebay.storage.tables import ROWS, read_table
 from forebay.sweeps.axes import Axis
 from forebay.sweeps.batches import Batches, refusal
-from forebay.sweeps.jobs import Job, Row, jobs_of, placed, row_of
+from forebay.sweeps.grid import STORED, Grid
+from forebay.sweeps.jobs import Job, key_of, row_of
 from forebay.sweeps.manifest import FILE, Manifest
-from forebay.sweeps.rare_states import summarized, warned, warnings_of_cells
-from forebay.sweeps.remote import lines_of, pack
-from forebay.sweeps.simultaneous_events import counted_events
+from forebay.sweeps.remote import Parcel, lines_of, pack
 from forebay.sweeps.summaries import write_tables
 from forebay.text.formatting import clock_time, counted, size
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 __all__ = ["Sweep", "load", "sweep"]
 
 #: Number of jobs that are given to the cores at once; it bounds the memory of very large grids.
 BATCH = 512
 
-#: Memory of a sweep for each cell, for each of its runs, and for each flow group in a run's row, in bytes. All of it is
-#: needed at once when the tables are made.
+#: Memory of each cell that a grid stores, and of each run and each flow group in a run's row while rows are tables, in
+#: bytes. At most `STORED` cells and `ROWS` rows are there at once.
 CELL, RUN, GROUP = 4e3, 8e3, 4e3
+#: Memory of each run for the whole time, in bytes.
+NUMBERED = 64
 
 #: Files of a sweep's folder that are first written under another name.
 LEFTOVERS = ("manifest.json", "failed.jsonl", "*.parquet", "cells/*.jsonl")
@@ -206,34 +209,28 @@ def sweep(
     )
     threads_here = threads(jobs)
     try:
-        requested = list(jobs_of(scenario, axes, engine, count, seed))
-        _check_exclusive({job.engine for job in requested}, jobs, scheduler)
+        grid = Grid(scenario, axes, engine, count, seed, real_time_engines() if timeless else ())
+        _check_exclusive(grid.engines, jobs, scheduler)
         with connected(scheduler) as cluster:
-            if timeless:
-                real = real_time_engines()
-                requested = [job for job in requested if job.engine not in real]
             for part in (folder, folder / "cells"):
                 part.mkdir(parents=True, exist_ok=True)
             with exclusive_in(folder, "a sweep"), Batches(folder / "cells") as batches:
                 _open(folder, manifest)
-                work = Work(requested, seed, batches, progress or (lambda _done, _of: None))
+                work = Work(grid, batches, progress or (lambda _done, _of: None))
                 tell = tell or (lambda _line: None)
                 if not fresh:
                     work.find(tell)
                 work.foretell(tell)
-                rare = warnings_of_cells(requested)
-                warnings = summarized(rare, requested)
+                warnings = grid.rare.warnings()
                 for warning in warnings:
                     tell(warning)
                 if cluster is None:
                     work.run(threads_here)
                 else:
-                    work.run_on(cluster, scenario.core)
+                    work.run_on(cluster)
                 batches.close()
                 _write_failed(folder, work.failed)
-                rows = work.rows()
-                write_tables(folder, axes, [warned(row, rare.get(row["cell"], ())) for row in rows])
-                events = counted_events(rows)
+                events = write_tables(folder, grid, batches, work.lines).warnings()
                 for warning in events:
                     tell(warning)
         return Sweep(folder, work.computed, work.reused, work.failed, tuple(work.damaged), (*warnings, *events))
@@ -251,7 +248,7 @@ def _afford(scenario: Scenario, axes: Sequence[Axis], replications: int) -> None
     """Refuse a grid whose rows take more memory than is allowed."""
     count = math.prod(len(axis.values) for axis in axes)
     runs = count * replications
-    need = count * CELL + runs * (RUN + GROUP * len(scenario.core.groups))
+    need = min(count, STORED) * CELL + min(runs, ROWS) * (RUN + GROUP * len(scenario.core.groups)) + runs * NUMBERED
     allowed = _core.allowed_memory()
     if need > allowed:
         found = f"found a grid of {counted(runs, 'run')}, whose rows may need {size(need)} of memory"
@@ -280,20 +277,29 @@ def _open(folder: Path, manifest: Manifest) -> None:
     write_atomically(path, manifest.to_json())
 
 
-@dataclass(slots=True)
 class Work:
-    """The jobs of a grid and the state of each: found in the folder, run now, or failed."""
+    """The jobs of a grid and the state of each: found in the folder, run now, or failed.
 
-    jobs: Sequence[Job]
-    seed: int
-    batches: Batches
-    progress: Progress
-    known: dict[str, Row] = field(default_factory=dict)
-    damaged: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    computed: int = 0
-    reused: int = 0
-    done: int = 0
+    Attributes
+    ----------
+    lines : array
+        The place of the stored row of each job; -1 without one. Only the first job of a key has a row.
+    damaged : list of str
+        Damaged files.
+    failed : dict
+        Reason for each job that an engine refused.
+    computed, reused : int
+        Jobs that were run, and jobs that had a row before.
+    """
+
+    def __init__(self, grid: Grid, batches: Batches, progress: Progress) -> None:
+        import numpy as np
+
+        self.grid, self.batches, self.progress = grid, batches, progress
+        self.lines = np.full(len(grid), -1, np.int64)
+        self.damaged: list[str] = []
+        self.failed: dict[str, str] = {}
+        self.computed = self.reused = self.done = 0
 
     def find(self, tell: Callable[[str], object]) -> None:
         """Accept every row that the folder has, and report damaged files."""
@@ -302,80 +308,104 @@ class Work:
             tell(f"{path}: found {found}; runs what is missing again")
             self.damaged.append(str(path))
 
-        self.known = self.batches.rows({job.key: job for job in self.jobs}, damaged)
+        self.batches.read(self.accept, damaged)
+
+    def accept(self, entry: Mapping[str, Any], place: int) -> bool:
+        """Record what a line reports of a job, if there is such a job; False if the line cannot be that job's."""
+        number = self.grid.find(str(entry.get("key")))
+        if number is None:  # of a replication that this sweep does not have
+            return True
+        if "refused" in entry:
+            self.lines[number] = -1
+            return True
+        if not self.grid.accepts(entry):
+            return False
+        self.lines[number] = place
+        return True
 
     def foretell(self, tell: Callable[[str], object]) -> None:
         """Report the duration of the missing runs in real time."""
-        engines = real_time_engines() & {job.engine for job in self.jobs}
-        lengths = {job.key: run_s(job.scenario) for job in self.jobs if job.engine in engines}
-        missing = [length for key, length in lengths.items() if key not in self.known]
+        engines = real_time_engines() & self.grid.engines
+        if not engines:
+            return
+        missing = [number for number in self._missing().tolist() if self.grid.run(number).engine in engines]
         if missing:
-            runs, seconds = counted(len(missing), "run"), clock_time(sum(missing))
+            runs = counted(len(missing), "run")
+            seconds = clock_time(sum(run_s(self.grid.job(number).scenario) for number in missing))
             tell(
                 f"{runs} of the {' and '.join(sorted(engines))} engine, one at a time in real time: {seconds} at least"
             )
 
     def run(self, threads: int) -> None:
         """Run the missing jobs on `threads` threads."""
-        missing = self._begin()
+        missing, seed = self._begin(), self.grid.seed
         for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
+            numbers = missing[start : start + BATCH].tolist()
+            batch = [self.grid.job(number) for number in numbers]
 
-            def observe(index: int, outcome: _core.Report | Exception, batch: Sequence[Job] = batch) -> None:
-                job = batch[index]
+            def observe(
+                index: int,
+                outcome: _core.Report | Exception,
+                numbers: Sequence[int] = numbers,
+                batch: Sequence[Job] = batch,
+            ) -> None:
                 if isinstance(outcome, Exception):
-                    self._refuse(job, outcome)
+                    self._refuse(numbers[index], outcome)
                 else:
-                    row = row_of(job, self.seed, Report(outcome))
-                    self._keep(job, row, journal.line(row))
+                    self._store(numbers[index], journal.line(row_of(batch[index], seed, Report(outcome))))
 
-            jobs = [_core.Job(job.scenario, job.engine, self.seed, job.replication) for job in batch]
+            jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
             _core.run_batch(jobs, threads, observe)
 
-    def run_on(self, cluster: Cluster, core: _core.Scenario) -> None:
+    def run_on(self, cluster: Cluster) -> None:
         """Run the missing jobs on a cluster; every cell is made there from the one scenario at which all start."""
         missing = self._begin()
-        text = core.portable_json()
+        text = self.grid.scenario.core.portable_json()
+
+        def packed(part: slice) -> Parcel:
+            return pack(text, self.grid.seed, map(self.grid.run, missing[part].tolist()))
 
         def observe(index: int, found: bytes | ForebayError) -> None:
-            job = missing[index]
+            number = int(missing[index])
             if isinstance(found, ForebayError):
-                self._refuse(job, found)
+                self._refuse(number, found)
                 return
-            ((_, row),) = journal.entries(found)
-            assert job.is_of(row), "a worker of this build makes the same cell"
-            self._keep(job, row, found)
+            row = journal.text(found)
+            assert row is not None, "a worker of this build writes such lines"
+            assert key_of(row) == self.grid.key(number), "a worker of this build makes the same cell"
+            self._store(number, found)
 
-        cluster.run(lines_of, len(missing), lambda part: pack(text, self.seed, missing[part]), observe)
+        cluster.run(lines_of, len(missing), packed, observe)
 
-    def _begin(self) -> list[Job]:
+    def _missing(self) -> NDArray[np.intp]:
+        """The first job of each key that has no row."""
+        import numpy as np
+
+        return np.flatnonzero((self.lines < 0) & (self.grid.firsts == np.arange(len(self.grid))))
+
+    def _begin(self) -> NDArray[np.intp]:
         """The jobs that have no row yet, each once."""
-        missing = list({job.key: job for job in self.jobs if job.key not in self.known}.values())
-        self.reused = self.done = len(self.jobs) - len(missing)
-        self.progress(self.done, len(self.jobs))
+        missing = self._missing()
+        self.reused = self.done = len(self.grid) - len(missing)
+        self.progress(self.done, len(self.grid))
         return missing
 
-    def _keep(self, job: Job, row: Row, line: bytes) -> None:
-        self.known[job.key] = row
-        self.batches.add(line)
+    def _store(self, number: int, line: bytes) -> None:
+        self.lines[number] = self.batches.add(line)
         self.computed += 1
         self._advance()
 
-    def _refuse(self, job: Job, why: Exception) -> None:
+    def _refuse(self, number: int, why: Exception) -> None:
         # If this machine lacks something, all jobs of the engine lack it.
         if not isinstance(why, ForebayError) or isinstance(why, UnavailableError):
             raise why
-        self.failed[str(job)] = str(why)
-        self.batches.add(refusal(job, str(why)))
+        self.failed[str(self.grid.run(number))] = str(why)
+        self.batches.add(refusal(self.grid.key(number), str(why)))
         self._advance()
 
     def _advance(self) -> None:
         self.done += 1
-        self.progress(self.done, len(self.jobs))
-
-    def rows(self) -> list[Row]:
-        """Every row that there is, in the order of the grid."""
-        return [placed(self.known[job.key], job) for job in self.jobs if job.key in self.known]
+        self.progress(self.done, len(self.grid))
 
 
 def _write_failed(folder: Path, failed: Mapping[str, str]) -> None:
@@ -387,9 +417,11 @@ def _write_failed(folder: Path, failed: Mapping[str, str]) -> None:
         path.unlink(missing_ok=True)
 
 
-def load(folder: str | os.PathLike[str], table: str = "rows") -> pl.DataFrame:
-    """Read a sweep's "rows", "costs" or "summary" as a polars data frame."""
+def load(
+    folder: str | os.PathLike[str], table: str = "rows", columns: Callable[[str], bool] | None = None
+) -> pl.DataFrame:
+    """Read a sweep's "rows", "costs" or "summary" as a polars data frame, with all columns or with those chosen."""
     path = Path(folder) / f"{table}.parquet"
     if not os.path.lexists(path):
         raise InputError(f"{path}: found no such table; allowed: a folder whose sweep has finished")
-    return read_table(path, "a table as sweep wrote it (the same sweep writes it again)")
+    return read_table(path, "a table as sweep wrote it (the same sweep writes it again)", columns)

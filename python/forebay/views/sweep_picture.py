@@ -29,8 +29,8 @@ __all__ = ["draw_sweep", "sweep_chart", "sweep_figure"]
 
 #: The column of the buffer that waits, in packets.
 BUFFER = "buffer.packets"
-#: Series that a legend names at most.
-NAMED = 24
+#: Series that a legend names at most, and cells that a picture has at most.
+NAMED, DRAWN = 24, 20_000
 
 
 def draw_sweep(folder: Path, target: Path) -> list[Path]:
@@ -62,21 +62,49 @@ def sweep_chart(folder: Path) -> Chart:
     """Utilization, loss and delay against the buffer, one series per setting of the other axes."""
     import polars as pl
 
-    summary, manifest = load(folder, "summary"), Manifest.read(folder)
+    summary, manifest = load(folder, "summary", _is_drawn), Manifest.read(folder)
     across, others = _axes(summary, folder)
     metrics = [name for name in USUAL if f"{name}.mean" in summary.columns]
-    labels = [", ".join(f"{name.removeprefix('axis.')}={row[name]}" for name in others) for row in summary.to_dicts()]
     scale = _scale(summary, across)
-    series = summary.with_columns(pl.Series("series", labels), pl.Series("where", scale.numbers))
+    titles = [pl.lit(f"{name.removeprefix('axis.')}=") + pl.col(name) for name in others]
+    label = pl.concat_str(titles, separator=", ") if titles else pl.lit("")
+    every = summary.with_columns(label.alias("series"), pl.Series("where", scale.numbers))
+    series = _thinned(every)
     axis, dots = _horizontal(scale, across), []
     if across == BUFFER:
         axis, dots = buffer_axis(scale.numbers, _last(summary)), _rules(manifest)
     rows, marks = rule_panel(dots, axis)
     heading = headline(manifest.scenario, otherwise="Sweep")
     panels = [_panel(metric, series, marks) for metric in metrics]
-    legend = [*_keys(series, manifest.engine), *interval_key(panels), *rule_keys(dots)]
+    legend = [*_keys(series, manifest.engine), *_left_out(every, series), *interval_key(panels), *rule_keys(dots)]
     panels = [*rows, *panels]
     return Chart(axis, panels, f"{heading.title}: metrics over {axis.title}", heading, legend, columns=2)
+
+
+def _is_drawn(column: str) -> bool:
+    """Whether a picture needs a column of the summary."""
+    is_named = column in ("engine", "replications") or column.startswith(("axis.", "buffer."))
+    return is_named or column.rsplit(".", 1)[0] in USUAL
+
+
+def _thinned(series: pl.DataFrame) -> pl.DataFrame:
+    """The cells that are drawn: all, or every so many series, and every so many cells of a long series."""
+    if series.height <= DRAWN:
+        return series
+    count = series["series"].n_unique()
+    step = -(-series.height // DRAWN)
+    if count >= 2 * step:
+        labels = series["series"].unique(maintain_order=True).gather_every(step)
+        return series.filter(series["series"].is_in(labels.implode()))
+    import polars as pl
+
+    parts = series.partition_by("series", maintain_order=True)
+    return pl.concat([part.sort("where").gather_every(step) for part in parts])
+
+
+def _left_out(every: pl.DataFrame, series: pl.DataFrame) -> list[Key]:
+    """A legend's entry that says how many cells are drawn, if not all are."""
+    return [] if series.height == every.height else [Key(f"{series.height} of {every.height} cells are drawn")]
 
 
 def _keys(series: pl.DataFrame, engine: str) -> list[Key]:
@@ -148,8 +176,8 @@ def _panel(metric: str, series: pl.DataFrame, marks: list[Curve]) -> Panel:
     mean, half_width = f"{metric}.mean", f"{metric}.half_width"
     title, factor = axis_title(metric, series[mean].max())  # type: ignore[arg-type]
     lines = []
-    for label in series["series"].unique(maintain_order=True).to_list():
-        mine = series.filter(pl.col("series") == label, pl.col(mean).is_not_null()).sort("where")
+    for each in series.partition_by("series", maintain_order=True):
+        mine = each.filter(pl.col(mean).is_not_null()).sort("where")
         points = [_point(row["where"], factor, row[mean], row[half_width]) for row in mine.iter_rows(named=True)]
         lines.append((points, _joined(mine) if mine.height else True))
     up = _vertical(metric, title, [point for points, _ in lines for point in points])
@@ -184,7 +212,7 @@ def _rules(manifest: Manifest) -> list[Dot]:
 
 def _last(summary: pl.DataFrame) -> BufferSize | None:
     """The largest buffer, if a packet is as large a part of it in another unit for every cell."""
-    largest = summary.sort(BUFFER).to_dicts()[-1]
+    largest = summary.sort(BUFFER).tail(1).to_dicts()[0]
     if not largest["buffer.bdp"]:
         return None
     if (summary["buffer.bdp"] / summary[BUFFER]).round(12).n_unique() != 1:
