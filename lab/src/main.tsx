@@ -8,10 +8,13 @@
  * 2. `model.ts` is the state of the page. `changes.ts` has the edits of the controls, and `share.ts` the
  *    link.
  * 3. `packet_queue.ts` and `scene.ts` show the queue, `history.ts` and `charts.tsx` a run over time.
+ *    `buffer_scale.ts` maps the end of the queue to the buffer, and `readouts.ts` computes the numbers below.
  *    `recent_signals.ts`, `loss_replay.ts` and `loss_story.ts` explain a lost packet.
- * 4. `tradeoff.ts` runs models and simulations in the background, and `panel.tsx` draws them. `rules.ts`
- *    evaluates the rules.
- * 5. `experiments/` has the guided experiments as data, and their runs.
+ * 4. `tradeoff.ts` runs models and simulations in the background, `panel.tsx` and `delay_panel.tsx` draw them
+ *    on the axes of `axes.ts`. `rules.ts` evaluates the rules.
+ * 5. `experiments/` has the guided experiments as data with their guides, levels and runs. `class_code.ts`
+ *    encodes the guesses of a class.
+ * 6. `terms.tsx` explains terms, and `flow_names.ts` names flows for all views.
  *
  * All other files are views. `build.mjs` bundles everything into one file.
  */
