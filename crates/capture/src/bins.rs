@@ -92,7 +92,7 @@ impl<T: Merge + Clone + Default> Bins<T> {
             self.all[pair] = merged;
         }
         self.all.truncate(pairs);
-        // AboveThreshold 2^63 ns the second bin holds all the rest.
+        // Beyond 2^63 ns the second bin holds all the rest.
         self.width = self.width.saturating_mul(2);
     }
 

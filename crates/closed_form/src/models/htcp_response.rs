@@ -155,7 +155,7 @@ impl Response for HtcpResponse {
 
     /// The ln of R/(p T), where T is the cycle length with packets(T) = 1/p.
     fn ln_window(&self, ln_loss: f64, rtt_s: f64) -> f64 {
-        // AboveThreshold e^-600 a cycle is a pure quartic: packets ~ T^4, so the window goes as p^(-3/4).
+        // Beyond e^-600 a cycle is a pure quartic: packets ~ T^4, so the window goes as p^(-3/4).
         const FAR: f64 = -600.0;
         if ln_loss < FAR {
             return self.ln_window(FAR, rtt_s) - 0.75 * (ln_loss - FAR);

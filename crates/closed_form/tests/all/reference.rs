@@ -86,7 +86,7 @@ fn ratios_strings_and_siblings() {
     assert!((busy - load * (1.0 - loss)).abs() < 1e-12);
 }
 
-/// AboveThreshold its upper threshold gentle RED does not drop every packet: the queue is longer, and fewer
+/// Beyond its upper threshold gentle RED does not drop every packet: the queue is longer, and fewer
 /// packets are lost.
 #[test]
 fn gentle_is_gentler() {

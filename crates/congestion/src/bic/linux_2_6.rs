@@ -236,7 +236,7 @@ mod tests {
             (1000, 2000, 1000 / 16),
             (1000, 1040, 1000 / 10),
             (1000, 1007, 1000 * 20 / 4),
-            // AboveThreshold the maximum: slow, ever faster, linear.
+            // Beyond the maximum: slow, ever faster, linear.
             (1000, 997, 1000 * 20 / 4),
             (1000, 990, 1000 * 3 / 10),
             (1000, 900, 1000 / 16),

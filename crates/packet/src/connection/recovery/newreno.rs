@@ -50,7 +50,7 @@ impl NewReno {
         let third = control.scoreboard.sacked == DUP_THRESHOLD;
         match sender.state {
             LossState::Recovery => self.inflation += 1.0,
-            // AboveThreshold `recover` by a new packet at least: duplicates of what was sent again after a
+            // Beyond `recover` by a new packet at least: duplicates of what was sent again after a
             // timeout must not look like a loss (RFC 6582 section 3.2 step 2).
             LossState::Open if third && sender.unacknowledged > sender.recover => {
                 sender.totals.losses += 1;

@@ -48,7 +48,7 @@ impl Pipe {
     fn on_duplicate(&mut self, control: &mut ControlBlock, now: Time) {
         self.dupacks += 1;
         let sender = &mut control.sender;
-        // AboveThreshold `recover` by a new packet at least, where a timeout set it (`bugFix_`).
+        // Beyond `recover` by a new packet at least, where a timeout set it (`bugFix_`).
         let calm = sender.state == LossState::Open && sender.unacknowledged > sender.recover;
         if self.dupacks != DUP_THRESHOLD || !calm {
             return;
