@@ -14,7 +14,8 @@ const MOST_HALVINGS: u32 = 12;
 /// Whether a page can play a scenario, and why not.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Playable {
-    playable: bool,
+    #[serde(rename = "playable")]
+    can_play: bool,
     /// Estimate of the memory of a run, and the limit of a page: a run is refused above twice the
     /// limit, because an estimate may be wrong by that factor.
     memory_bytes: f64,
@@ -57,7 +58,7 @@ impl Playable {
             ..error.into()
         });
         Self {
-            playable: reason.is_none(),
+            can_play: reason.is_none(),
             memory_bytes: needs.iter().map(|need| need.bytes).sum(),
             most_memory_bytes,
             most_events: scenario.most_events(),

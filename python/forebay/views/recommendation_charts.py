@@ -184,9 +184,9 @@ def _verdict(found: Measured | None) -> tuple[State, bool] | None:
 
 def _interpolated(rule: JudgedRule) -> tuple[State | None, bool]:
     """The verdict between two measured buffers; None if there is none."""
-    if rule.judgment.miss is not None:
+    if rule.rule_verdict.miss is not None:
         return "missed", True
-    return ("met" if rule.judgment.times is not None else None), True
+    return ("met" if rule.rule_verdict.times is not None else None), True
 
 
 # Metrics ---------------------------------------------------------------------------------------------------------
