@@ -66,7 +66,8 @@ def test_each_value_with_a_place_is_seen_in_a_panel(paper: str, name: str) -> No
         left, right = sorted(axis.get_xlim())
         assert left <= x <= right, "inside of its panel"
         assert low <= y <= high, "inside of its panel"
-    assert sorted(claim.at or 0.0 for claim in placed) == sorted(float(line.get_xdata()[0]) for _, line in marks)
+    drawn = sorted(float(line.get_xdata()[0]) for _, line in marks)
+    assert drawn == pytest.approx(sorted(claim.at or 0.0 for claim in placed), rel=0.07), "a little aside"
     (legend,) = made.legends
     texts = {text.get_text() for text in legend.texts}
     kinds = {str(line.get_gid()).split()[1] for _, line in marks}

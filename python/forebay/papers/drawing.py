@@ -79,9 +79,9 @@ def _finish(picture: Picture, link: str) -> None:
 
 
 def complete(picture: Picture, link: str, verdicts: Sequence[Verdict]) -> None:
-    """Add what all pictures have: the link, and a row for each claim without a place on an axis."""
+    """Add what all pictures have: the link, and a row for each claim that no panel compares."""
     _finish(picture, link)
-    add_rows(picture, [each for each in verdicts if each.claim.at is None])
+    add_rows(picture, [each for each in verdicts if each.claim.quantity not in picture.compared])
 
 
 def legend_below(picture: Picture, axes: Axes | Sequence[Axes], columns: int = 4) -> None:

@@ -62,6 +62,7 @@ def at_places(
     color: str = COLOR,
     units: Callable[[float], float] = float,
     across: bool = False,
+    aside: float = 1.0,
 ) -> None:
     """Draw the published values of a series at their places, below curves.
 
@@ -79,6 +80,8 @@ def at_places(
         From the unit of the claims to that of the axis.
     across : bool
         Whether the values lie along the horizontal axis, and the places along the vertical one.
+    aside : float
+        Factor of the places, near 1, so that marks of several series do not hide each other.
     """
     for claim in claims:
         if claim.at is None or claim.series != series or claim.region is None:
@@ -87,9 +90,9 @@ def at_places(
         low, high = (units(end) if math.isfinite(end) else number for end in (claim.region.low, claim.region.high))
         bounded = math.isfinite(claim.region.low) and math.isfinite(claim.region.high)
         marker = "s" if bounded else "^" if math.isfinite(claim.region.low) else "v"
-        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 11, "markerfacecolor": "none"}
+        style: dict[str, Any] = {"color": color, "marker": marker, "markersize": 10, "markerfacecolor": "none"}
         style |= {"linestyle": "none", "elinewidth": 4.0, "alpha": 0.6, "zorder": 1.9}
-        place = (number, claim.at) if across else (claim.at, number)
+        place = (number, claim.at) if across else (aside * claim.at, number)
         style["xerr" if across else "yerr"] = [[number - low], [high - number]]
         drawn = axis.errorbar([place[0]], [place[1]], **style)
         drawn.lines[0].set_gid(f"published {marker}")

@@ -111,6 +111,8 @@ class Picture(Figure):
     heading: tuple[list[Text], Headline]
     #: Height below the panels that belongs to `add_foot`, in inches.
     foot: float = 0.0
+    #: Claims of a paper whose published value lies beside ours in a panel, so that they need no row.
+    compared: frozenset[str] = frozenset()
     #: Text for readers who do not see the figure.
     label: str = ""
     #: Tooltips of a page, by the mark of a series.

@@ -14,7 +14,7 @@ from forebay.text import formatting
 from forebay.views import wording
 from forebay.views.chart import MARKERS, Chart, Curve, Key, Look, Names, Panel, Series, Tip
 from forebay.views.recommendation_charts import answer_heading
-from forebay.views.rule_rows import COLORED, FOLDED, OWN, PLAIN, folded_name
+from forebay.views.rule_rows import FOLDED, OWN, PLAIN, folded_name
 from forebay.views.scales import axis_title, filled, tick_text
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ HEIGHT = 300.0
 #: The front, the buffers behind it, and the answer.
 FRONT, OTHER = Look("blue", "dashed", 1.5, "o", 5.0), Look("blue", marker="o", size=5.0, opacity=0.5)
 ANSWER = Look("green", marker="o", size=8.0)
+#: Colors of rules, other than those of measured buffers and of the answer.
+RULES = ("pink", "amber", "sky", "orange")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +110,9 @@ def _rules(answer: Recommendation, plane: _Plane, *, colored: bool) -> tuple[lis
 
 
 def _colored(number: int) -> Look:
-    """The look of a rule that applies: no two of the first 56 are alike."""
-    again = number // len(COLORED)
-    return Look(COLORED[number % len(COLORED)], marker=MARKERS[(again + 2) % len(MARKERS)], size=7.0 + 3 * again)
+    """The look of a rule that applies: no two are alike."""
+    again = number // len(RULES)
+    return Look(RULES[number % len(RULES)], marker=MARKERS[(again + 2) % len(MARKERS)], size=7.0 + 2 * again)
 
 
 def front_chart(answer: Recommendation) -> Chart:

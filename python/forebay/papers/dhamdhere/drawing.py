@@ -28,6 +28,7 @@ def fig1(results: Results, figure: Figure) -> Picture:
     """Loss against the buffer."""
     picture, axes = drawing.grid(1, 1, 9.0, 6.0)
     axis = axes[0, 0]
+    axis.set_yscale("log")
     for index, (run, text) in enumerate(
         (("persistent", "persistent"), ("closed", "closed loop"), ("open", "open loop"))
     ):
@@ -37,7 +38,8 @@ def fig1(results: Results, figure: Figure) -> Picture:
         ):
             losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
             drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
-        drawing.at_places(axis, figure.claims, run, color=PALETTE[index], units=_percent)
+        aside = 1.06 ** (index - 1)
+        drawing.at_places(axis, figure.claims, run, color=PALETTE[index], units=_percent, aside=aside)
     sizes = np.geomspace(9, 500, 60)
     for text, style, color, found in (
         (
@@ -51,8 +53,8 @@ def fig1(results: Results, figure: Figure) -> Picture:
         ("PFTK, timeouts of 0.2 s", "-.", "#999999", _pftk(sizes, 0.2)),
     ):
         axis.plot(sizes, 100 * found, color=color, linestyle=style, linewidth=1.4, label=text)
-    axis.axvline(18, color="#888888", linewidth=1, zorder=1, label="BDP / √200 (18 packets)")
-    axis.set_ylim(0, 50)
+    axis.axvline(18, color="#888888", linewidth=1, zorder=1, label="BDP / √200, 18 packets")
+    axis.set_ylim(0.5, 60)
     axis.set_ylabel("loss rate (%)")
     drawing.buffers(axis)
     drawing.legend_below(picture, axis, 3)

@@ -31,7 +31,9 @@ def _over(results: Results, figure: Figure, x: Axis, y: Axis) -> Picture:
     """Curves of the claims that have a place on the x axis; the other claims have rows below."""
     verdicts = [results.judge(claim) for claim in figure.claims]
     picture, axes = drawing.grid(1, 1, 10.0, 4.7)
-    _curves(axes[0, 0], [each for each in verdicts if each.claim.at is not None], x, y)
+    shown = [each for each in verdicts if each.claim.at is not None]
+    picture.compared = frozenset(each.claim.quantity for each in shown)
+    _curves(axes[0, 0], shown, x, y)
     drawing.legend_below(picture, axes[0, 0], 3)
     drawing.title(picture, figure.title)
     return picture
