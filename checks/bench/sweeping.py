@@ -2,10 +2,17 @@
 
 The time of the same jobs by themselves is measured first and subtracted. The parts of a cluster are listed separately:
 one process collects and one schedules, however many workers there are, and the workers share their overhead.
+
+The peak memory is measured by another command, because the jobs that run by themselves need memory, too:
+
+    python -m checks.bench.sweeping --rows 1000000
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -25,7 +32,7 @@ from forebay.sweeps.axes import Axis
 from forebay.sweeps.jobs import jobs_of
 from forebay.sweeps.sweeping import Sweep, sweep
 
-__all__ = ["CELLS", "overheads"]
+__all__ = ["CELLS", "memory", "overheads"]
 
 #: Cells of the grid, and how many workers its cluster has.
 CELLS, WORKERS = 20_000, 2
@@ -38,6 +45,25 @@ LINK = Scenario.of(
         "run": {"warmup": "100ms", "measure": "1s"},
     }
 )
+
+
+def memory(rows: int, engine: str = "closed_form") -> Mapping[str, Any]:
+    """The peak memory of this process after a sweep of so many rows, and its processor time for each row.
+
+    Another sweep in the same process before it makes the figures wrong.
+    """
+    seeds = max(2, rows // 20)
+    over = [f"run.seed=1..{seeds}:{seeds}lin", "link.buffer=1p..20p:20lin"]
+    with tempfile.TemporaryDirectory() as folder:
+        begun, elapsed = time.process_time(), time.perf_counter()
+        found = sweep(LINK, over, Path(folder, "out"), engine=engine, replications=1, jobs=1)
+        return {
+            "name": "S/memory",
+            "rows": found.computed,
+            "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1),
+            "cpu_us": round(1e6 * (time.process_time() - begun) / found.computed, 1),
+            "elapsed_us": round(1e6 * (time.perf_counter() - elapsed) / found.computed, 1),
+        }
 
 
 def overheads(cells: int = CELLS) -> Iterator[Mapping[str, Any]]:
@@ -123,3 +149,16 @@ def _cluster(folder: Path) -> Iterator[Any]:
         client = stack.enter_context(distributed.Client(scheduler_file=stated[1], set_as_default=False))
         client.wait_for_workers(WORKERS, timeout=60)
         yield client
+
+
+def main() -> None:
+    """Print the line of one sweep's memory."""
+    parser = argparse.ArgumentParser(description="Measure the peak memory of a sweep.")
+    parser.add_argument("--rows", type=int, default=CELLS, help=f"rows of the sweep [default: {CELLS}]")
+    parser.add_argument("--engine", default="closed_form", help="engine of the runs [default: closed_form]")
+    options = parser.parse_args()
+    print(json.dumps(memory(options.rows, options.engine)))
+
+
+if __name__ == "__main__":
+    main()

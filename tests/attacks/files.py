@@ -154,8 +154,8 @@ def cell(raw: bytes) -> None:
         row = json.loads(raw)
     except (ValueError, RecursionError):
         row = None
+    own = {"key": _job().key, "scenario_sha256": _job().scenario.sha256, "engine": "packet", "replication": 0}
     if isinstance(row, dict):
-        own = {"key": _job().key, "scenario_sha256": _job().scenario.sha256, "engine": "packet", "replication": 0}
         try:
             raw = journal.line({**own, **row})
         except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def cell(raw: bytes) -> None:
         path.write_bytes(raw)
         grid = Grid(Scenario.parse(SMALL), [], "packet", 1, 1)
         found = stored_rows(grid, Path(folder), lambda _path, what: messages.append(what))
-        assert all(_job().is_of(row) for row in found.values())
+        assert all(own.items() <= row.items() for row in found.values())
         assert stored_rows(grid, Path(folder), lambda *_: messages.append("again")) == found
     assert len(messages) <= 1
     for what in messages:

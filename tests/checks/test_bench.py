@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from checks.bench import sweeping
 from checks.bench.__main__ import main
 from checks.bench.counting import count, totals
 from checks.bench.packet import Timing, run
@@ -127,6 +128,12 @@ def test_what_a_sweep_does_beside_its_simulations(small: Path, capsys: pytest.Ca
         assert line["overhead_us"] == pytest.approx(sum(line[part] for part in parts), abs=0.3)
     assert min(there["collecting_us"], there["scheduling_us"], here["here_us"]) > 0
     assert 1 <= there["tasks"] <= 200
+
+
+def test_the_memory_of_a_sweep_is_that_of_its_rows() -> None:
+    line = sweeping.memory(40)
+    assert (line["name"], line["rows"]) == ("S/memory", 40)
+    assert min(line["peak_mb"], line["cpu_us"], line["elapsed_us"]) > 0
 
 
 @timed

@@ -196,7 +196,8 @@ def replay(
     inside = f"{path}: manifest.json"
     start = manifest.start(inside)
     try:
-        list(jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed))
+        for _ in jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed):
+            pass
     except InputError as error:  # an error of the archive, not of an option
         raise InputError(f"{inside}: {error.text}") from None
     notes = []

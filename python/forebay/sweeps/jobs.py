@@ -62,13 +62,6 @@ class Job(CellRun):
     sha256: str
     key: str
 
-    __str__ = CellRun.__str__
-
-    def is_of(self, row: Row) -> bool:
-        """Whether a row names this job."""
-        recorded = [row.get(name) for name in ("key", "scenario_sha256", "engine", "replication")]
-        return recorded == [self.key, self.sha256, self.engine, self.replication]
-
 
 def identity(sha256: str, engine: str, seed: int, replication: int) -> str:
     """The key of a job, made of the digest of its scenario."""

@@ -95,7 +95,7 @@ def _thinned(series: pl.DataFrame) -> pl.DataFrame:
     step = -(-series.height // DRAWN)
     if count >= 2 * step:
         labels = series["series"].unique(maintain_order=True).gather_every(step)
-        return series.filter(series["series"].is_in(labels.implode()))
+        return series.filter(series["series"].is_in(labels.to_list()))
     import polars as pl
 
     parts = series.partition_by("series", maintain_order=True)
