@@ -260,7 +260,7 @@ def _output(*command: str, wrong: str, cwd: Path | None = None, environment: Map
         raise InputError(f"{wrong}: {command[0]}: {error.strerror}") from error
     if process.returncode:
         reason = (process.stderr.strip().splitlines() or [f"{command[0]}: exit code {process.returncode}"])[-1]
-        raise InputError(f"{wrong}: {reason}")
+        raise InputError(f"{wrong}: {reason[:300]}")
     return process.stdout
 
 

@@ -9,9 +9,11 @@ import textwrap
 import time
 from pathlib import Path
 
+import click
 import pytest
 
 from forebay import InputError, Scenario, sweep
+from forebay.commands.verb import Verb
 from forebay.measurement.cluster import Cluster
 from forebay.sanitize import LONGEST, sanitize
 from tests.support.scenarios import SMALL
@@ -204,3 +206,18 @@ def test_matplotlib_says_nothing_of_its_folders(small: Path, tmp_path: Path) -> 
     code, _, err = told("recommend", str(small), "--out", out, cwd=tmp_path, HOME="/dev/null", MPLCONFIGDIR="/dev/null")
     assert (code, err) == (0, b"")
     assert list((tmp_path / "out").glob("*.png"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [({}, {"OPENBLAS_NUM_THREADS": "1"}), ({"OPENBLAS_NUM_THREADS": "4"},) * 2]
+)
+def test_a_verb_that_loads_numpy_starts_no_threads_for_linear_algebra(
+    monkeypatch: pytest.MonkeyPatch, before: dict[str, str], after: dict[str, str]
+) -> None:
+    environment = dict(before)
+    monkeypatch.setattr("forebay.commands.verb.os.environ", environment)
+    heavy, light = (Verb("verb", heavy=heavy, callback=lambda: None) for heavy in (True, False))
+    light.invoke(click.Context(light))
+    assert environment == before
+    heavy.invoke(click.Context(heavy))
+    assert environment == after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -68,9 +69,11 @@ class Verb(click.Command):
         self.heavy = heavy
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb, after a check of the address space if it is heavy."""
+        """Run the verb; if it is heavy, after a check of the address space and with one thread for linear algebra."""
         if self.heavy:
             check_address_space()
+            # NumPy's BLAS would start a thread for each core, which spins until it sleeps. No matrix here needs one.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         return super().invoke(ctx)
 
     @property
