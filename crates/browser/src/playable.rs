@@ -36,7 +36,7 @@ struct Change {
 }
 
 impl Playable {
-    /// Whether a page with so much memory can play this scenario.
+    /// Whether a page with this memory limit can play this scenario.
     pub(crate) fn of(text: &Text, memory: Bytes) -> Self {
         let most_memory_bytes = memory.get();
         let options = options(memory);

@@ -21,8 +21,8 @@ pub struct Chart<'a> {
     pub waiting: &'a [Level],
     /// Losses, marks and bytes at the target link, in each column.
     pub counts: &'a [Count],
-    /// The windows of each flow in units of [`WINDOW_UNIT`], while the flow has something to send or
-    /// to have acknowledged.
+    /// The windows of each flow in units of [`WINDOW_UNIT`], while the flow has something to send
+    /// or to have acknowledged.
     pub windows: Vec<&'a [Level]>,
     /// Packets that the target link has lost since the beginning.
     pub dropped: &'a Signals,

@@ -89,7 +89,7 @@ impl QueueChart {
         insert(&mut self.arrivals, time, |time| *time);
     }
 
-    /// A packet of so many bytes leaves without a mark.
+    /// A packet of this size in bytes leaves without a mark.
     #[inline]
     pub(crate) fn depart(&mut self, time: Time, bytes: u32) {
         insert(&mut self.departures, (time, bytes), |it| *it);
