@@ -325,9 +325,10 @@ export class Model {
     this.signals.add(picture);
     this.readouts.add(picture);
     // Transfers of one source share its number.
-    const windows = shownFlows(this.resolved, SHOWN_FLOWS).map(
-      ({ flow }) => picture.flows.find((it) => it.flow === flow && it.isActive)?.cwndPackets ?? Number.NaN,
-    );
+    const windows = shownFlows(this.resolved, SHOWN_FLOWS).map(({ flow }) => {
+      const own = picture.flows.filter((it) => it.flow === flow);
+      return (own.find(({ isActive }) => isActive) ?? own[0])?.cwndPackets ?? Number.NaN;
+    });
     this.history.add([picture.timeS, link?.waitingPackets ?? 0, link?.drops ?? 0, ...windows]);
   }
 
