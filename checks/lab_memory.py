@@ -44,7 +44,7 @@ TITLE = "document.querySelector('.title')?.textContent"
 #: Expression: the run is at its beginning, and its first picture is drawn.
 BEGINNING = """() => document.querySelector('.transport button.main').textContent === 'Play'
     && document.querySelector('.figures dd').textContent === '0\\u202fs'
-    && !document.querySelector('.signals, .played > .outcome')
+    && !document.querySelector('.signals, p.outcome:not(.answer)')
     && [...document.querySelectorAll('.plot')].every((it) => !it.ariaLabel.includes('Now nothing'))"""
 #: Number of rounds until everything is made that is made once: engines compiled, charts drawn, experiments opened.
 WARMING = 2
