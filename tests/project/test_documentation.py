@@ -40,6 +40,7 @@ MARKED = {
     "cargo test": "builds for minutes; tests/project/test_architecture.py finds the tests that are named",
     "cargo run": "as above; the tests of the manual's tables name it",
     "python -m pytest": "tests/project/test_architecture.py finds the test that is named",
+    "pip download": "downloads packages",
     "pip install": "installs; tests/project/test_wheel.py does so, tests/commands/test_extras.py has what extras bring",
     "dask": "goes on for ever; tests/measurement/test_cluster.py starts both",
     "tcpdump": "captures on ports that are not here; tests/checks/test_captured.py captures",
@@ -112,6 +113,10 @@ SHORTER = {
     "forebay sweep FILE --over ... --out DIR --bundle results.zip": (
         "forebay sweep small.toml --over link.buffer=5p,20p --out again --bundle results.zip"
     ),
+    "forebay sweep @cubic-and-bbr --over link.buffer=0.3BDP..8BDP:6 --out shares": (
+        "forebay sweep @cubic-and-bbr --over link.buffer=0.3BDP..8BDP:2 --out shares"
+        " --set run.warmup=1s --set run.measure=2s"
+    ),
     "forebay sweep $ARGS --out out/whole --bundle out/whole.zip": (
         "forebay sweep scenarios/elastic-access-link.toml --set run.warmup=2s --set run.measure=2s"
         " --over link.buffer=0.01BDP..2BDP:3 --over flows.elephant.cca=newreno,cubic --replications 2"
@@ -135,7 +140,12 @@ MISTAKES = {
 ELSEWHERE = {"docs/reference/api.md": "tests/views/test_notebook.py runs its cells as a notebook does"}
 
 #: Definitions of the names that the Python code of a page uses without defining them.
-GIVEN = {"docs/guides/sweep.md": 'import forebay\nscenario = forebay.Scenario.load("small.toml")\n'}
+GIVEN = {
+    "docs/guides/sweep.md": (
+        'import forebay\nscenario = forebay.Scenario.load("small.toml")\n'
+        'forebay.sweep(scenario, ["link.buffer=5p,20p"], "shares")\n'
+    )
+}
 #: The same, shorter.
 SHORTER_PYTHON = {
     ("README.md", 'forebay.Scenario.load("branch.toml")'): (
