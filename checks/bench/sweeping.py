@@ -48,7 +48,7 @@ LINK = Scenario.of(
 
 
 def memory(rows: int, engine: str = "closed_form") -> Mapping[str, Any]:
-    """The peak memory of this process after a sweep of so many rows, and its processor time for each row.
+    """The peak memory of this process after a sweep of a number of rows, and its processor time for each row.
 
     Another sweep in the same process before it makes the figures wrong.
     """

@@ -140,8 +140,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         self.traffic.record_packets(recorder);
     }
 
-    /// The chart of the target link up to `now`, if one is drawn. Nothing before that may be left to
-    /// do.
+    /// The chart of the target link up to `now`, if one is drawn. All events before `now` must have
+    /// been processed.
     pub fn queue_chart(&mut self, now: Time) -> Option<&QueueChart> {
         self.timeline.recorder.chart()?;
         self.catch_up(now);

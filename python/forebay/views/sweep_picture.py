@@ -88,7 +88,7 @@ def _is_drawn(column: str) -> bool:
 
 
 def _thinned(series: pl.DataFrame) -> pl.DataFrame:
-    """The cells that are drawn: all, or every so many series, and every so many cells of a long series."""
+    """The cells that are drawn: all, or every n-th series, and every n-th cell of a long series."""
     if series.height <= DRAWN:
         return series
     count = series["series"].n_unique()

@@ -9,7 +9,7 @@ use super::*;
 /// The chart that a page puts together from its pictures: the width of a column, and its numbers.
 type Chart = (f64, Vec<Vec<f64>>);
 
-/// Plays a run in calls of so much time and so many events, with a picture every so many calls.
+/// Plays a run in calls with limits of time and events, with a picture after some of the calls.
 fn played(laboratory: &mut Laboratory, step: Time, events: u64, look_every: usize) -> Chart {
     let request = json!({ "do": "begin", "text": LINK, "chart": { "columns": 100, "flows": 2 } });
     assert_eq!(asked(laboratory, &request).0, State::Done);
