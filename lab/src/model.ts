@@ -267,9 +267,13 @@ export class Model {
     this.#client.seen();
   }
 
-  /** Chooses the signal whose story is shown; null closes the story. */
+  /**
+   * Chooses the signal whose story is shown; null closes the story. A packet without acknowledgment has the
+   * number 0, as in the list.
+   */
   choose(signal: Signal | null): void {
-    this.chosen = signal;
+    const isNumbered = !signal || (this.resolved?.groups[signal.group]?.responsive ?? true);
+    this.chosen = isNumbered ? signal : { ...signal, packet: 0 };
     this.#notify();
   }
 
