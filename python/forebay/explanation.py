@@ -476,7 +476,7 @@ def explain(name: str) -> Explanation:
 
     Examples
     --------
-    >>> forebay.explain("bdp").worked
+    >>> forebay.explain("bdp").worked_example
     'Buffer over BDP for CUBIC (β = 0.7): 0.42857 BDP'
     """
     return meanings(name)[0]
