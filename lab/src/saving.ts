@@ -114,10 +114,13 @@ function legend(section: Element, box: { top: number; width: number; ink: string
     const styleName = [...node.classList].find((name) => name !== "key");
     const drawn = styleName ? section.querySelector(`.panels svg .${styleName}`) : null;
     const style = getComputedStyle(drawn ?? node);
-    const stroke = drawn ? style.stroke : style.borderTopColor;
-    const dash = drawn ? style.strokeDasharray : "none";
+    // Shaded and hatched areas have a wide key, filled as they are.
+    const isArea = ["goal", "outside"].includes(styleName ?? "");
+    const paint = drawn ? (style.stroke === "none" ? style.fill : style.stroke) : style.borderTopColor;
+    const stroke = isArea && !drawn ? "none" : paint.replaceAll('"', "'");
+    const dash = drawn && !isArea ? style.strokeDasharray : "none";
     parts.push(
-      `<line x1="${left}" x2="${left + 24}" y1="${top - 4}" y2="${top - 4}" stroke="${stroke}" stroke-width="3" stroke-dasharray="${dash}"/>`,
+      `<line x1="${left}" x2="${left + 24}" y1="${top - 4}" y2="${top - 4}" stroke="${stroke}" stroke-width="${isArea ? 12 : 3}" stroke-dasharray="${dash}" opacity="${isArea ? style.opacity : 1}"/>`,
     );
     left += 30;
   }

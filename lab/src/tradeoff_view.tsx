@@ -137,7 +137,7 @@ function Look(props: {
 function Legend({ hasGoals }: { hasGoals: boolean }): preact.JSX.Element {
   return (
     <p class="legend">
-      <span class="key runs" /> <Term name="packets">packet-level model</Term>, with{" "}
+      <span class="key runs" /> <Term name="packets">packet-level model</Term> with{" "}
       <Term name="interval">95 % intervals</Term> <span class="key fluid" />{" "}
       <Term name="fluid">fluid model</Term> <span class="key closed" /> <Term name="closed">closed form</Term>{" "}
       <span class="key outside" /> outside of the model’s domain <span class="mark">▲</span> buffer of a rule{" "}
