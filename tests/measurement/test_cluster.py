@@ -59,7 +59,7 @@ def scheduling(**environment: str) -> Iterator[tuple[str, subprocess.Popen[bytes
         env={**os.environ, **environment},
     )
     try:
-        for _ in range(200):
+        for _ in range(1200):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
