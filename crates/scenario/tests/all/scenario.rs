@@ -263,8 +263,10 @@ fn a_renamed_key_gives_the_same_canonical_form_and_hash() {
         assert_eq!(before.canonical_json(), now.canonical_json(), "{new}");
         assert_eq!(before.sha256(), now.sha256(), "{new}");
     }
-    let both = with(&["link.outages={ between = \"9s\", lasting = \"1s\", duration = \"1s\" }"]);
-    let error = both.unwrap_err().to_string();
+    let both = "[link]\noutages = { between = \"9s\", lasting = \"1s\", duration = \"1s\" }";
+    let error = read(&EXAMPLE.replace("[link]", both), &[])
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("in two spellings"), "{error}");
     let wrong = with(&["link.outages={ between = \"9s\", lasting = \"1x\" }"]).unwrap_err();
     assert!(wrong.to_string().contains("outages"), "{wrong}");
