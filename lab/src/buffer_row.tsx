@@ -3,7 +3,6 @@
 import { useState } from "preact/hooks";
 import { packetsAt, placeOf, scaleEnd, stepped, UNITS, unitsPerPacket } from "./buffer_scale.ts";
 import type { Model } from "./model.ts";
-import { digits } from "./numbers.ts";
 import { Term } from "./terms.tsx";
 
 interface Props {
@@ -22,7 +21,7 @@ export function BufferRow({ model, packets, unit, onUnit, onPackets }: Props): p
   const end = scaleEnd(resolved);
   const isOff = !model.isChangeable || !resolved?.controls.buffer;
   const per = (resolved && unitsPerPacket(resolved, unit)) ?? 1;
-  const shown = unit === "p" ? `${Math.round(packets)}` : digits(packets * per);
+  const shown = unit === "p" ? `${Math.round(packets)}` : `${Number((packets * per).toPrecision(3))}`;
   const [typed, setTyped] = useState<string | null>(null);
   const take = (text: string): void => {
     setTyped(null);

@@ -55,7 +55,7 @@ test("a dropped retransmission leaves the first copy in its place", () => {
   ]);
 });
 
-test("missed events make the queue stale, and memory is bounded", () => {
+test("missed events make the queue stale, and memory is bounded", { timeout: 60_000 }, () => {
   const queue = new PacketQueue();
   for (let round = 0; round < 100; round += 1) {
     queue.add(
