@@ -54,7 +54,7 @@ def started(tmp_path: Path, *arguments: str, **strike: str) -> subprocess.Comple
         "forebay.commands.sweep",
         "forebay._core",
         "forebay.scenario",
-        "numpy.random",
+        "numpy.linalg",
     ],
 )
 def test_while_the_command_loads(tmp_path: Path, small: Path, module: str, strikes: int) -> None:

@@ -34,7 +34,7 @@ def test_the_fitted_fluid_stays_within_its_bounds(file: Path) -> None:
     assert [row.metric for row in rows] == ["utilization", "loss_rate", "queue_mean_packets"]
     for row in rows:
         assert row.expected, row.why
-        assert row.within, row
+        assert row.agrees, row
 
 
 def test_a_buffer_too_small_for_bursts_is_a_disagreement_that_pacing_removes() -> None:
@@ -44,13 +44,13 @@ def test_a_buffer_too_small_for_bursts_is_a_disagreement_that_pacing_removes() -
     row = next(row for row in found.agreement if row.engine == FITTED)
     assert not row.expected
     assert "fair window" in row.why
-    assert row.gap is not None
-    assert row.gap > 20
+    assert row.difference is not None
+    assert row.difference > 20
     gaps = [gap for gap in found.disagreements if gap.between == ("packet", FITTED)]
     assert any("arrive evenly" in each.assumption for gap in gaps for each in gap.assumptions)
     paced = Scenario.load(SHARED[0].with_name("aimd-four.toml"), [*small, "flows.aimd.pacing=true"])
     repeated = compare(paced, replications=2, points=0)
-    gap = next(row for row in repeated.agreement if row.engine == FITTED).gap
+    gap = next(row for row in repeated.agreement if row.engine == FITTED).difference
     assert gap is not None
     assert abs(gap) < 5
     fluid = repeated.answer("fluid")
@@ -65,10 +65,10 @@ def test_the_judgment_is_arithmetic() -> None:
 
     scenario = Scenario.parse(SMALL)  # a buffer of 20 packets
     rows = agreement(scenario, [answer("packet", 0.9, 1e-3, 10.0), answer("fluid", 0.93, 3e-4, 11.0)])
-    assert [row.within for row in rows] == [False, True, True]
-    assert [row.gap for row in rows] == pytest.approx([3.0, 1e-3 / 3e-4, 0.05])
+    assert [row.agrees for row in rows] == [False, True, True]
+    assert [row.difference for row in rows] == pytest.approx([3.0, 1e-3 / 3e-4, 0.05])
     none = agreement(scenario, [answer("packet", 0.9, 0.0, 10.0), answer("fluid", 0.9, 1e-5, 10.0)])
-    assert none[1].within is None
+    assert none[1].agrees is None
     assert agreement(scenario, [answer("fluid", 0.9, 0.0, 1.0)]) == []
 
 

@@ -289,7 +289,7 @@ def test_no_drop_bounds_the_loss(tmp_path: Path) -> None:
 def test_a_time_between_polls_has_three_digits(tmp_path: Path) -> None:
     text = "time,bps\n" + "".join(f"{BEGIN + 59.40213 * at},{1e6}\n" for at in range(40))
     found = read_counters(written(tmp_path, text))
-    assert found.unknown[0].what == "load over less than 59.4 s"
+    assert found.unknown[0].quantity == "load over less than 59.4 s"
 
 
 def test_rates_are_loads(tmp_path: Path) -> None:

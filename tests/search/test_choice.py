@@ -132,7 +132,7 @@ def test_each_answer_is_that_of_a_search_of_its_own(answer: Recommendation) -> N
             at = alone.at(alone.buffer)
             assert at is not None
             assert each.measured.keys() == at.metrics.keys()
-            assert (each.met, each.of, each.nearest) == (2, 2, None)
+            assert (each.goals_met, each.goals_total, each.nearest) == (2, 2, None)
             delays.append(at.metrics["queue_delay_p99_s"].mean)
         else:
             assert each.significantly_worse
