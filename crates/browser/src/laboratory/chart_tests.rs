@@ -164,7 +164,7 @@ fn shipped_scenarios_are_playable() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.ends_with(".toml") {
+        if path.extension().is_none_or(|it| it != "toml") {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
