@@ -85,7 +85,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     ),
     "engine": ("kind", "name", "title", "usage", "source"),
     "platform": ("kind", "name", "title", "usage", "quirks", "source"),
-    "scenario key": ("kind", "name", "title", "source", "allowed", "default", "keys"),
+    "scenario key": ("kind", "name", "aliases", "title", "source", "allowed", "default", "keys"),
 }
 
 
@@ -365,6 +365,7 @@ def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Ex
             allowed=entry["allowed"],
             default="none (required)" if entry["required"] else entry["default"],
             keys=tuple(Key(key["name"], key["meaning"], key["allowed"], key["default"]) for key in entry["keys"]),
+            aliases=(f"{within}{entry['deprecated']}",) if entry["deprecated"] else (),
         )
         yield from _keys(entry["keys"], f"{name}.")
 
@@ -463,7 +464,8 @@ def _folded(name: str) -> str:
 def _ends_with(entry: Explanation, expected: str) -> bool:
     """Whether a key's last part is this; a goal's key means its metric, which is explained already."""
     table, dot, _ = entry.name.partition(".")
-    return bool(dot) and table != "goal" and _folded(entry.name).rpartition(".")[2] == expected
+    last = {_folded(name).rpartition(".")[2] for name in (entry.name, *entry.aliases)}
+    return bool(dot) and table != "goal" and expected in last
 
 
 def explain(name: str) -> Explanation:

@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 
+import forebay
 from forebay.results.deprecated_names import DeprecatedName, deprecated_names
 from forebay.results.serialization import to_jsonable
 from forebay.search.answer_parts import MetShare, SearchCost, UpperEnd
@@ -72,3 +73,15 @@ def test_a_deprecated_parameter_of_a_model_warns() -> None:
     present = models.call("bdp", "buffer_bdp", beta=0.7)
     with pytest.warns(DeprecationWarning, match="use `beta`"):
         assert models.call("bdp", "buffer_bdp", kept=0.7) == present
+
+
+@pytest.mark.parametrize(
+    ("deprecated", "name"),
+    [
+        ("lasting", "link.outages.duration"),
+        ("link.medium.air", "link.medium.max_airtime"),
+        ("timeout_cut", "flows.timeout_ssthresh"),
+    ],
+)
+def test_a_deprecated_scenario_key_is_explained_by_its_present_name(deprecated: str, name: str) -> None:
+    assert forebay.explain(deprecated).name == name

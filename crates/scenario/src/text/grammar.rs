@@ -37,6 +37,8 @@ impl Grammar {
 pub struct KeyText {
     /// The key.
     pub name: String,
+    /// The deprecated name of the key, if there is one.
+    pub deprecated: Option<&'static str>,
     /// Meaning of the key, in sentences.
     pub meaning: String,
     /// Allowed values, in words.
@@ -57,6 +59,7 @@ impl KeyText {
     pub(crate) fn of(name: &str, meaning: &str, grammar: Grammar) -> Self {
         Self {
             name: name.into(),
+            deprecated: deprecated_key(name),
             meaning: meaning.into(),
             allowed: grammar.allowed,
             default: String::new(),
