@@ -18,6 +18,9 @@ from tests.support.paths import ROOT
 from tests.support.scenarios import SMALL
 from tests.support.tiers import ALL, DEFAULT_EXAMPLES, second_tier
 
+# As verbs set it: a process that a test starts has the same environment before and after a verb in this process.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 #: Tests that need signals, namespaces or `fork`, which Windows does not have.
 collect_ignore = (
     [
