@@ -2,13 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { BufferRow } from "./buffer_row.tsx";
-import { QUEUE_COLUMN, RunningChart, windowColumns } from "./charts.tsx";
+import { RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
 import { experimentOf } from "./experiments/index.ts";
 import { Experiments } from "./experiments_view.tsx";
 import { plain, shownName } from "./flow_names.ts";
 import { Header, type ScenarioEntry, type Theme } from "./header.tsx";
+import { QUEUE_COLUMN } from "./history.ts";
 import { useMedia, useModel } from "./hooks.ts";
 import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";

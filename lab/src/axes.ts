@@ -65,7 +65,8 @@ function roundDown(value: number): number {
   return scale * (STEPS.filter((step) => step * scale <= value * (1 + 1e-9)).at(-1) ?? 1);
 }
 
-function roundUp(value: number): number {
+/** Smallest 1, 2 or 5 times a power of ten that is not below a value. */
+export function roundUp(value: number): number {
   const scale = 10 ** Math.floor(Math.log10(value) + 1e-9);
   return scale * (STEPS.find((step) => step * scale >= value * (1 - 1e-9)) ?? 10);
 }

@@ -1,5 +1,6 @@
 /** Scale of the buffer: one logarithmic scale for the end of the queue in the picture, the slider and the keys. */
 
+import { roundUp } from "./axes.ts";
 import type { Edit } from "./changes.ts";
 import { withBuffer } from "./changes.ts";
 import type { Controls, Resolved } from "./engine/protocol.ts";
@@ -23,8 +24,7 @@ const LEAST_END = 100;
  */
 export function scaleEnd(resolved: Pick<Resolved, "bdp_packets" | "buffer"> | null): number {
   const wanted = Math.max(MAX_BDPS * (resolved?.bdp_packets ?? 0), LEAST_END);
-  const scale = 10 ** Math.floor(Math.log10(wanted));
-  const end = scale * ([1, 2, 5, 10].find((step) => step * scale >= wanted) ?? 10);
+  const end = roundUp(wanted);
   const own = Math.ceil(resolved?.buffer.packets ?? 1);
   return own < end ? end : 2 * own;
 }

@@ -7,7 +7,6 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { alignSeries } from "./align_series.ts";
 import { BAND, History, LOSSES_COLUMN, TIME_COLUMN } from "./history.ts";
-import { SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { Term, type TermName } from "./terms.tsx";
 
@@ -32,8 +31,6 @@ interface Chart {
   /** Level of a horizontal line, such as the buffer; null for none. */
   level: number | null;
 }
-
-export { QUEUE_COLUMN } from "./history.ts";
 
 /** Chart of some columns over time. */
 export function RunningChart(chart: Chart): preact.JSX.Element {
@@ -187,5 +184,5 @@ function toHex(color: string): string {
 
 /** Columns of the displayed windows. */
 export function windowColumns(flows: readonly { name: string; flow: number }[]): Chart["columns"] {
-  return flows.slice(0, SHOWN_FLOWS).map(({ name, flow }, at) => ({ at: History.window(at), name, flow }));
+  return flows.map(({ name, flow }, at) => ({ at: History.window(at), name, flow }));
 }

@@ -6,7 +6,7 @@ import { ClassButtons, ClassGuesses } from "./class_view.tsx";
 import type { Say } from "./copying.ts";
 import { EXPERIMENTS, experimentOf, LEVELS } from "./experiments/index.ts";
 import { type Outcome, runStudy } from "./experiments/study.ts";
-import type { GuidedExperiment, Run } from "./experiments/types.ts";
+import type { GuidedExperiment, Results, Run } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
 import { Sketch } from "./sketch_view.tsx";
 import { Explained } from "./terms.tsx";
@@ -69,27 +69,25 @@ export function Experiments(props: Props): preact.JSX.Element {
         Guess, then see
       </h2>
       <p>Fifteen experiments in three levels. Each asks a question, and the simulation answers it.</p>
-      {LEVELS.map(({ title, goal, ids }, level) => (
+      {LEVELS.map(({ title, goal }, level) => (
         <div class="level" key={title}>
           <h3>
             <span class="number">{level + 1}</span> {title}
           </h3>
           <p class="unit">{goal}</p>
           <ol class="list">
-            {EXPERIMENTS.filter(({ id }) => ids.some((it) => it === id)).map(
-              ({ id, title, question, rows }) => (
-                <li key={id}>
-                  <button type="button" onClick={() => onOpen(id)}>
-                    <Sketch rows={rows} isDark={isDark} />
-                    <span class="text">
-                      <b>{title}</b>
-                      {finished.includes(id) && <span class="tag measured">done</span>}
-                      <span class="question">{question}</span>
-                    </span>
-                  </button>
-                </li>
-              ),
-            )}
+            {EXPERIMENTS.filter((it) => it.level === level).map(({ id, title, question, rows }) => (
+              <li key={id}>
+                <button type="button" onClick={() => onOpen(id)}>
+                  <Sketch rows={rows} isDark={isDark} />
+                  <span class="text">
+                    <b>{title}</b>
+                    {finished.includes(id) && <span class="tag measured">done</span>}
+                    <span class="question">{question}</span>
+                  </span>
+                </button>
+              </li>
+            ))}
           </ol>
         </div>
       ))}
@@ -199,7 +197,7 @@ function Steps(props: StepsProps): preact.JSX.Element {
 function Answer(props: {
   experiment: GuidedExperiment;
   guess: readonly number[];
-  results: Extract<Outcome, { kind: "done" }>["results"];
+  results: Results;
   heading: preact.RefObject<HTMLHeadingElement>;
   onNext: () => void;
 }): preact.JSX.Element {

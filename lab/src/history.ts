@@ -11,7 +11,7 @@ export const LOSSES_COLUMN = 1;
 export const MARKS_COLUMN = 2;
 export const BYTES_COLUMN = 3;
 export const QUEUE_COLUMN = 4;
-export const FIRST_WINDOW = 7;
+const FIRST_WINDOW = 7;
 /** Series of a band. */
 export const BAND = { mean: 0, max: 1, min: 2, length: 3 } as const;
 

@@ -4,7 +4,7 @@ import type { Edit } from "./changes.ts";
 import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
-import type { Change, Controls, GroupControls, Playable, Resolved } from "./engine/protocol.ts";
+import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
@@ -13,11 +13,13 @@ import { pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts"
 
 /** Number of flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
+/** Number of flows in a picture, from which readouts and the colors of the queue are computed. */
+const LOOKED_FLOWS = 64;
 /**
  * Largest number of packet events between two pictures. If there are more, the page shows no single packets.
  */
 const MAX_PACKET_EVENTS = 20_000;
-/** Largest number of columns of the chart. From the first moments on there is at least half as many. */
+/** Largest number of columns of the chart. From the first moments on there are at least half as many. */
 const MAX_COLUMNS = 1200;
 /** Time after the last keystroke until the text is checked, in milliseconds. */
 const TYPING_DELAY_MS = 250;
@@ -36,9 +38,6 @@ export interface Report {
   buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
   warnings?: string[];
 }
-
-/** Number of flows in a picture, from which readouts and the colors of the queue are computed. */
-const LOOKED_FLOWS = 64;
 
 /** Speed of a run: round trips per second, a multiple of real time, or as fast as possible. */
 export type Pace =
@@ -257,6 +256,7 @@ export class Model {
     this.#client.startRun(this.text, [], {
       packetEvents: MAX_PACKET_EVENTS,
       flows: LOOKED_FLOWS,
+      windows: SHOWN_FLOWS,
       columns: MAX_COLUMNS,
     });
     this.#notify();
@@ -285,11 +285,6 @@ export class Model {
   /** Returns the packets before number `until` that were lost or marked, whatever the speed of the run. */
   signalsBefore(kind: Signal["kind"], until: number): Promise<SignalPage> {
     return pageBefore((request) => this.#client.ask(request), kind, until);
-  }
-
-  /** Whether the page can play a scenario, and why not. */
-  playable(text: string): Promise<Playable> {
-    return this.#client.ask<Playable>({ do: "playable", text: wellFormed(text) });
   }
 
   async #check(): Promise<void> {

@@ -124,7 +124,7 @@ function Rules(props: {
 }
 
 /** Axis of a metric that shows its values, their intervals and its goals. */
-export function verticalAxis(metric: Metric, values: readonly Value[], goals: readonly ShownGoal[]): Axis {
+function verticalAxis(metric: Metric, values: readonly Value[], goals: readonly ShownGoal[]): Axis {
   const bounds = goals.map(({ bound }) => bound * metric.scale);
   const shown = [...values.map(({ value }) => value), ...bounds];
   if (metric.name === "utilization") return utilizationAxis(shown.length > 0 ? shown : [90, 99]);

@@ -2,7 +2,7 @@
 
 import { useRef } from "preact/hooks";
 
-export const TABS = [
+const TABS = [
   ["experiments", "Experiments"],
   ["controls", "Controls"],
   ["text", "Text"],

@@ -1,6 +1,6 @@
 /** Terms of the field with their explanation, which hover, focus and tap open. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 /** Explanations, one sentence or two each. docs/reference/glossary.md has the full definitions. */
 export const TERMS = {
@@ -21,7 +21,6 @@ export const TERMS = {
   load: "Traffic that does not slow down when packets are lost, as a share of the link's rate.",
   rate: "The number of bits per second that the link can send.",
   flows: "The number of senders in this group. Each has its own congestion window.",
-  mark: "A mark tells the sender of congestion without dropping the packet (ECN).",
   p99: "99th percentile: one packet in a hundred waits longer.",
   interval:
     "95 % interval: three runs with other random numbers give it. It would contain the true mean in 95 of 100 such cases.",
@@ -134,7 +133,6 @@ const GAP = 6;
 /** The one explanation that is open. */
 export function Explanation(): preact.JSX.Element {
   const [tip, setTip] = useState<Tip | null>(null);
-  const own = useRef<HTMLDivElement>(null);
   show = setTip;
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -162,7 +160,6 @@ export function Explanation(): preact.JSX.Element {
       id="tip"
       class="tip"
       role="tooltip"
-      ref={own}
       hidden={tip === null}
       style={style}
       onPointerEnter={() => clearTimeout(closing)}

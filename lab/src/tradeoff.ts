@@ -122,6 +122,7 @@ export class Explorer {
     };
     try {
       tradeoff.rules = await this.#quick.ask<Rule[]>({ do: "rules", text });
+      const rule = tradeoff.rules.find(({ is_default }) => is_default);
       notify();
       for (const [engine, line] of [
         ["closed_form", tradeoff.closed],
@@ -132,7 +133,6 @@ export class Explorer {
           if (!answer) break;
           line.push({ packets, runs: [answer] });
           if (engine === "closed_form") {
-            const rule = tradeoff.rules.find(({ is_default }) => is_default);
             tradeoff.model = rule?.name ?? "";
             tradeoff.isClosedOutside = rule !== undefined && !applies(rule);
           }

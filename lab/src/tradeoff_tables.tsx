@@ -8,8 +8,7 @@ import { estimate, isOutsideDomain, METRICS, type Point, type Tradeoff } from ".
 export function Engines(props: { found: Tradeoff; own: number; looked: number | null }): preact.JSX.Element {
   const { found, own, looked } = props;
   const shown = looked ?? own;
-  const rule = found.rules.find(({ name }) => name === found.model);
-  const fits = rule && !applies(rule) ? ", does not apply" : "";
+  const fits = found.isClosedOutside ? ", does not apply" : "";
   const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
   const lines: readonly (readonly [string, Point[]])[] = [
     ["packet-level model, 95 %", found.points],

@@ -62,7 +62,10 @@ export function Outcome({ model }: { model: Model }): preact.JSX.Element | null 
   );
 }
 
-/** Keyboard shortcuts outside of inputs: Space plays and pauses, `.` steps, `r` restarts. */
+/**
+ * Keyboard shortcuts outside of inputs: Space plays and pauses, `.` steps, `r` restarts, and `p` switches the
+ * presentation.
+ */
 export function shortcuts(model: Model, onHall: () => void): () => void {
   const onKey = (event: KeyboardEvent): void => {
     const target = event.target instanceof HTMLElement ? event.target : null;

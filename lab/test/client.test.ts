@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { Client, type RunMessage } from "../src/engine/client.ts";
 import { NO_ENGINES, workers } from "./fake_worker.ts";
 
-const VIEW = { packetEvents: 0, flows: 0, columns: 1 };
+const VIEW = { packetEvents: 0, flows: 0, windows: 0, columns: 1 };
 
 test("answers in any order resolve their own requests", async () => {
   const { started, start } = workers();

@@ -89,8 +89,10 @@ export interface Started {
 export interface RunView {
   /** Largest number of packet events between two pictures. */
   packetEvents: number;
-  /** Number of flows in a picture and in the chart. */
+  /** Number of flows in a picture. */
   flows: number;
+  /** Number of flows whose windows are in the chart. */
+  windows: number;
   /** Largest number of columns of the chart. */
   columns: number;
 }

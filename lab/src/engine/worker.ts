@@ -105,11 +105,16 @@ function schedule(milliseconds: number): void {
 
 function startRun(request: Extract<WorkerRequest, { kind: "start" }>): void {
   const { run, text, overrides, view } = request;
-  const { packetEvents, flows, columns } = view;
+  const { packetEvents, flows, windows, columns } = view;
   current = undefined;
   attempt(
     () => {
-      const started = engines().ask<Started>({ do: "begin", text, overrides, chart: { columns, flows } });
+      const started = engines().ask<Started>({
+        do: "begin",
+        text,
+        overrides,
+        chart: { columns, flows: windows },
+      });
       engines().watch(packetEvents);
       current = { run, player: new Player(engines(), flows), sinceMs: performance.now(), events: 0 };
       post({ kind: "started", run, endS: started.end_s });

@@ -26,6 +26,9 @@ const BBR_RATIO = {
   ...{ bounds: [1 / 1.5, 1.5], answers: [2, 1, 0], range: [0.01, 300] as const, isLog: true },
 };
 
+/** Change of the utilization from the first run to the second. */
+const CHANGE = { title: "change of the utilization", unit: "percentage points", value: gain(0, 1) };
+
 export const GUIDES: Record<string, Guide> = {
   bufferbloat: {
     rows: [
@@ -78,7 +81,7 @@ export const GUIDES: Record<string, Guide> = {
     meaning: "A very small buffer is enough only if senders spread their packets.",
     links: [{ title: "Enachescu and others, 2006", url: doi("10.1109/INFOCOM.2006.240") }],
     scale: {
-      ...{ title: "change of the utilization", unit: "percentage points", value: gain(0, 1) },
+      ...CHANGE,
       ...{ bounds: [-3, 3], answers: [2, 1, 0], range: [-60, 60] },
     },
   },
@@ -126,7 +129,7 @@ export const GUIDES: Record<string, Guide> = {
       },
     ],
     scale: {
-      ...{ title: "change of the utilization", unit: "percentage points", value: gain(0, 1) },
+      ...CHANGE,
       ...{ bounds: [-1, 1], answers: [2, 1, 0], range: [-12, 12] },
     },
   },
@@ -147,7 +150,7 @@ export const GUIDES: Record<string, Guide> = {
       },
     ],
     scale: {
-      ...{ title: "change of the utilization", unit: "percentage points", value: gain(0, 1) },
+      ...CHANGE,
       ...{ bounds: [-10, 10], answers: [2, 0, 1], range: [-40, 40] },
     },
   },
