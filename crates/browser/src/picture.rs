@@ -67,7 +67,7 @@ pub const SIGHTING: [&str; 7] = [
     "acknowledges",
 ];
 
-/// Columns of the state of the followed flow since an instant: [`forebay_packet::Standing`].
+/// Columns of the state of the followed flow since an instant: [`forebay_packet::SenderState`].
 /// `state` is 0 without a known loss, 1 in fast recovery, 2 after a timeout.
 pub const STANDING: [&str; 9] = [
     "time_s",

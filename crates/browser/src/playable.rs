@@ -1,7 +1,7 @@
 //! Whether a page can play a scenario, known without a run: a list of scenarios asks for it.
 
 use forebay_packet::{PacketEngine, Stepwise};
-use forebay_scenario::{Engine, RunOptions, Scenario};
+use forebay_scenario::{Engine, RunOptions, Scenario, largest_need};
 use forebay_units::Bytes;
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ impl Playable {
             }
         };
         let needs = PacketEngine.needs(&scenario, &options);
-        let largest = needs.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        let largest = largest_need(&needs);
         let error = Stepwise::check(&scenario, &options).err();
         let reason = error.map(|error| Refusal {
             key: largest.map(|need| need.key.clone()),

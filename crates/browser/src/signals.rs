@@ -36,7 +36,8 @@ pub(crate) struct Page {
     signals: Vec<Signal>,
 }
 
-/// A packet that a link lost or marked, with the columns of [`crate::SIGHTING`].
+/// A packet that a link lost or marked, with its number since the beginning of the run. The other
+/// fields are columns of [`crate::SIGHTING`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Signal {
     number: u64,

@@ -105,7 +105,7 @@ pub(crate) struct Policer {
     /// Rate of the last interval, in packets per second.
     estimate: Option<f64>,
     /// Rounds since the estimate is in use; none while it is not.
-    kept: Option<u32>,
+    rounds_in_use: Option<u32>,
     interval: Option<Interval>,
     segmentation: Segmentation,
 }
@@ -127,12 +127,12 @@ impl Policer {
     /// The rate to use instead of the maximum, where a policer is suspected.
     #[inline]
     pub(crate) fn rate(&self) -> Option<f64> {
-        self.kept.and(self.estimate)
+        self.rounds_in_use.and(self.estimate)
     }
 
     /// The application limited the rate: an interval would underestimate it.
     pub(crate) fn starve(&mut self) {
-        if self.kept.is_none() {
+        if self.rounds_in_use.is_none() {
             self.forget();
         }
     }
@@ -140,7 +140,7 @@ impl Policer {
     /// Takes in an acknowledgment; says whether the estimate has just been given up after its
     /// time, so that probing restarts.
     pub(crate) fn update(&mut self, evidence: &Evidence) -> bool {
-        if let Some(rounds) = &mut self.kept {
+        if let Some(rounds) = &mut self.rounds_in_use {
             *rounds += u32::from(evidence.probing && evidence.round);
             let over = *rounds >= LONG_TERM_MAX_ROUNDS;
             if over {
@@ -174,7 +174,7 @@ impl Policer {
             let small = difference * self.segmentation.payload() <= SMALL_DIFFERENCE;
             if small || difference <= AGREEMENT * before {
                 self.estimate = Some(0.5 * (rate + before));
-                self.kept = Some(0);
+                self.rounds_in_use = Some(0);
                 return;
             }
         }

@@ -6,11 +6,12 @@ mod chart;
 mod follower;
 
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
+pub use forebay_simulation::WINDOW_UNIT;
 use forebay_simulation::{Ends, Scale, Seen, Usage, report};
 use forebay_units::Time;
 
+pub use self::chart::Chart;
 use self::chart::Windows;
-pub use self::chart::{Chart, WINDOW_UNIT};
 use self::follower::Follower;
 pub use self::follower::{SenderState, StateHistory};
 use crate::ends::{SimulatedFlow, is_active};
@@ -38,8 +39,6 @@ pub struct Stepwise<'a> {
     /// Number of each group's first flow over all groups, as traces count them.
     first_numbers: Vec<u64>,
     follower: Option<Follower>,
-    /// Whether a chart is drawn.
-    drawn: bool,
     windows: Windows,
 }
 
@@ -107,7 +106,6 @@ impl<'a> Stepwise<'a> {
             used: vec![Usage::default(); scenario.links().len()],
             first_numbers: first_numbers.collect(),
             follower: None,
-            drawn: false,
             windows: Windows::default(),
             now: Time::ZERO,
             scenario,
@@ -158,10 +156,8 @@ impl<'a> Stepwise<'a> {
             self.simulation
                 .advance_observed(self.now, cancel, &mut self.windows)
                 .map_err(refused)?;
-            if self.drawn {
-                // What waits to be drawn is bounded by a slice.
-                self.simulation.queue_chart(self.now);
-            }
+            // The events that a chart has not processed are bounded by a slice.
+            self.simulation.queue_chart(self.now);
         }
         Ok(())
     }
@@ -201,7 +197,6 @@ impl<'a> Stepwise<'a> {
         let scale = Scale::new(most);
         self.windows = Windows::new(scale, flows);
         self.simulation.draw_queue(scale);
-        self.drawn = true;
         true
     }
 
@@ -221,7 +216,7 @@ impl<'a> Stepwise<'a> {
     // --- Pictures ---
 
     /// Records the packets at the target link from now on, up to `most` events between two calls of
-    /// [`Self::events`]; zero records none. Recording costs time for each packet.
+    /// [`Self::packet_events`]; zero records none. Recording costs time for each packet.
     pub fn watch(&mut self, most: usize) {
         self.simulation.watch(most);
     }

@@ -33,7 +33,7 @@ pub use answer::report::{
 };
 pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual, parameters};
-pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, rounded};
+pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, largest_need, rounded};
 pub use derived::schema::schema;
 pub use forebay_random::Seed;
 pub use model::algorithm::Algorithm;

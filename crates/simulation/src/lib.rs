@@ -54,6 +54,7 @@ pub use measure::columns::{Count, Counts, Level, Levels, Scale};
 pub use measure::probe::{PacketEvent, PacketEventKind, Seen};
 pub use measure::queue_chart::{MOST_SIGNALS, QueueChart, Signals};
 pub use measure::recorder::{Recorder, Returned};
+pub use measure::sampler::WINDOW_UNIT;
 pub use network::Network;
 pub use prefetch::prefetch;
 pub use random_states::{RandomState, RandomStates, StateKind};

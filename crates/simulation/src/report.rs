@@ -425,11 +425,11 @@ const LEAST_IN_PHASE: f64 = 0.25;
 
 /// A clause for a small number of things: `there were only 3 drops`.
 fn few(number: u64, thing: &str) -> String {
-    match number {
-        0 => format!("there was no {thing}"),
-        1 => format!("there was only 1 {thing}"),
-        _ => format!("there were only {number} {thing}s"),
+    if number == 0 {
+        return format!("there was no {thing}");
     }
+    let verb = if number == 1 { "was" } else { "were" };
+    format!("there {verb} only {}", counted(number, thing))
 }
 
 fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H>) -> Vec<Warning> {

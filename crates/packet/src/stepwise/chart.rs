@@ -4,13 +4,11 @@
 
 use forebay_simulation::{
     Count, Event, FlowId, Flows, Kind, Level, Levels, Observer, Occasion, Scale, Signals,
+    WINDOW_UNIT,
 };
 use forebay_units::Time;
 
 use crate::ends::{SimulatedEnds, SimulatedFlow, is_active};
-
-/// The unit of windows in columns, in packets.
-pub const WINDOW_UNIT: f64 = 1.0 / 1024.0;
 
 /// A chart up to the time of the run.
 #[derive(Clone, Debug)]

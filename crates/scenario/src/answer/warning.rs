@@ -44,7 +44,7 @@ pub enum WarningKind {
     AverageDelay,
     /// The engine leaves out something that the scenario states (the subject).
     LeftOut,
-    /// Unresponsive traffic is a constant rate, or one redrawn now and then (the subject).
+    /// Unresponsive traffic is a constant rate, or one resampled at intervals (the subject).
     FluidBackground,
     /// The scenario lies where the fluid engine is off by more than its manual promises, and by
     /// which figure (the subject): a fair `window` of few packets (`window_packets`), a `buffer`

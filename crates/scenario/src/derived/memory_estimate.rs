@@ -108,11 +108,8 @@ impl Scenario {
     ) -> Result<(), EngineError> {
         let allowed = allowed.unwrap_or(DEFAULT_MEMORY);
         let total: f64 = needs.iter().map(|need| need.bytes).sum();
-        // No key causes the memory that every run takes.
-        let asked = |need: &&Need| needs.len() == 1 || need.key != A_RUN;
-        let asked = needs.iter().filter(asked);
-        let largest = asked.max_by(|a, b| a.bytes.total_cmp(&b.bytes));
-        let Some(largest) = largest.filter(|_| total > MARGIN * allowed.get() as f64) else {
+        let Some(largest) = largest_need(needs).filter(|_| total > MARGIN * allowed.get() as f64)
+        else {
             return Ok(());
         };
         Err(EngineError::TooLarge {
@@ -205,6 +202,14 @@ fn arrivals_per_second(group: &FlowGroup) -> f64 {
     }
     let rate = group.unresponsive_rate().unwrap_or(0.0);
     rate / (8.0 * group.packet.mean().max(1.0))
+}
+
+/// The largest need. The memory that every run takes counts only if it is the only need, because no
+/// key causes it.
+pub fn largest_need(needs: &[Need]) -> Option<&Need> {
+    let counts = |need: &&Need| needs.len() == 1 || need.key != A_RUN;
+    let counted = needs.iter().filter(counts);
+    counted.max_by(|a, b| a.bytes.total_cmp(&b.bytes))
 }
 
 /// Bytes in the largest unit that leaves a whole one, to two figures.

@@ -83,7 +83,7 @@ impl KeyText {
 pub(crate) fn object(entries: &[KeyText]) -> Value {
     let mut properties = Map::new();
     for entry in entries {
-        if let Some(old) = deprecated_key(&entry.name) {
+        if let Some(old) = entry.deprecated {
             let mut schema = entry.schema.clone();
             schema["deprecated"] = true.into();
             properties.insert(old.into(), schema);

@@ -237,7 +237,6 @@ fn aliases_and_spellings_are_canonical_in_the_end() {
     assert!(error.contains("`utilization` in two spellings"), "{error}");
 }
 
-/// Every controller and discipline is explained, and no spelling belongs to two of a kind.
 #[test]
 fn a_renamed_key_gives_the_same_canonical_form_and_hash() {
     let pairs = [
@@ -272,6 +271,7 @@ fn a_renamed_key_gives_the_same_canonical_form_and_hash() {
     assert!(wrong.to_string().contains("outages"), "{wrong}");
 }
 
+/// Every controller and discipline is explained, and no spelling belongs to two of a kind.
 #[test]
 fn every_algorithm_is_explained_and_spelled_once() {
     let kinds = [

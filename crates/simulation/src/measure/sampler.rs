@@ -17,8 +17,8 @@ const MOST: u64 = 4096;
 /// The largest number of flows whose windows one sample reads, in turn.
 const FLOWS_EACH: usize = 4;
 
-/// Windows are counted in units of 1/1024 packet.
-pub(crate) const WINDOW_UNIT: f64 = 1.0 / 1024.0;
+/// The unit of windows in counts and columns, in packets.
+pub const WINDOW_UNIT: f64 = 1.0 / 1024.0;
 
 /// The sampled values, and the interval between samples.
 #[derive(Debug)]
