@@ -333,7 +333,7 @@ def _off(judged: Mapping[str, JudgedCase]) -> list[str]:
             count = f"{len(off)} of {len(known)}"
             rows.append((name, what, count, f"{worst.truth:.4g}", f"{worst.found.value:.4g}"))
     if not rows:
-        return ["No number that is told is off."]
+        return ["No reported number is off."]
     return formatting.markdown_table(("case", "number", "off", "true", "farthest observed"), rows)
 
 

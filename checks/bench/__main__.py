@@ -17,8 +17,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +67,6 @@ class _Printed(list[Mapping[str, Any]]):
         """Print a line."""
         print(json.dumps(line), flush=True)
         self.append(line)
-
-    def line(self, name: str, work: Callable[[], Mapping[str, Any]]) -> bool:
-        """Print the result of the work, or the reason why it has none; return whether it has one."""
-        return self.lines(name, (do() for do in [work]))
 
     def timings(self, paths: Sequence[Path], runs: int) -> bool:
         """Print a line per scenario file; whether all could be measured."""
@@ -125,12 +120,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     printed = _Printed()
     if options.count:
-        counted = [printed.line(name, partial(count, files[name])) for name in requested]
+        counted = [printed.lines(name, map(count, [files[name]])) for name in requested]
         done = all(counted)
     else:
         done = printed.timings([files[name] for name in requested if name in files], options.runs)
     if THREADS in requested:
-        done = printed.line(THREADS, partial(scaling, files[THREADS_SCENARIO])) and done
+        done = printed.lines(THREADS, map(scaling, [files[THREADS_SCENARIO]])) and done
     if any(name in answered for name in requested):
         searched = {name: path for name, path in answered.items() if name in requested}
         done = printed.lines(RECOMMEND, costs(searched)) and done

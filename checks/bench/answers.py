@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -165,7 +164,7 @@ def _median(answers: Sequence[Answer], key: str) -> float:
 
 def geometric_mean(ratios: Sequence[float]) -> float | None:
     """The geometric mean of ratios; None of none."""
-    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None
+    return statistics.geometric_mean(ratios) if ratios else None
 
 
 def compared(

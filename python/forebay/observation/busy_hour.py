@@ -27,9 +27,9 @@ __all__ = ["BUSY_HOUR", "BUSY_S", "WHOLE", "Day", "Hour", "Intervals", "LossAt",
 BUSY_S, DAY_S = 3600.0, 86400.0
 #: Share of a window that intervals must cover to be compared with others.
 COVERED = 0.75
-#: Intervals with drops that are told, those with the largest share first.
-TOLD = 12
-#: Shares of the intervals of the whole input whose load is told.
+#: Largest number of reported intervals with drops, those with most drops first.
+MOST_LOSSES = 12
+#: Shares of the intervals of the whole input whose load is reported.
 SHARES = (0.5, 0.95, 0.99)
 #: Bytes of a packet without jumbo frames, for what a count of drops is at most a share of.
 LARGEST_PACKET = 1500.0
@@ -361,7 +361,7 @@ def _hours(intervals: Intervals) -> tuple[Hour, ...]:
 
 
 def _losses(intervals: Intervals, lossy: NDArray[np.intp]) -> tuple[LossAt, ...]:
-    order = lossy[np.argsort(-intervals.drops[lossy], kind="stable")][:TOLD]
+    order = lossy[np.argsort(-intervals.drops[lossy], kind="stable")][:MOST_LOSSES]
     found = []
     for at in order:
         drops = float(intervals.drops[at])

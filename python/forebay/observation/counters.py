@@ -204,8 +204,8 @@ def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> 
     restarts = [
         after[0] for _, series in found.pop("uptime", []) for before, after in pairwise(series) if after[1] < before[1]
     ]
-    anew = any(quantity.is_generic and is_per_interval(series) for quantity, series in found.get("bytes", []))
-    if anew:
+    is_per_row = any(quantity.is_generic and is_per_interval(series) for quantity, series in found.get("bytes", []))
+    if is_per_row:
         port.notes.append("columns are taken as amounts of each row, because they fall as often as they rise")
     rates: dict[Kind, float] = {}
     if rate_bps is not None:
@@ -226,7 +226,7 @@ def _port(readings: Readings, name: str, rate_bps: float | None, where: str) -> 
             port.notes.append(f"{what} are of what arrives at the port, because none are there of what leaves it")
         counts = []
         for quantity, series in best:
-            if target != kind or (quantity.is_generic and anew):
+            if target != kind or (quantity.is_generic and is_per_row):
                 counts.append(
                     _amounts(series, None if target == kind else quantity.scale / (8 if kind == "rate" else 1))
                 )

@@ -52,8 +52,8 @@ def _samples(estimate: IntervalEstimate) -> str:
 def evidence_text(estimate: IntervalEstimate) -> str:
     """The interval, how many samples it rests on, and where these are from."""
     ends = interval_text(estimate)
-    is_told = estimate.low < estimate.high and estimate.is_bounded
-    return f"{ends} from {_samples(estimate)}; {estimate.source}" if is_told else f"{ends}; {estimate.source}"
+    has_interval = estimate.low < estimate.high and estimate.is_bounded
+    return f"{ends} from {_samples(estimate)}; {estimate.source}" if has_interval else f"{ends}; {estimate.source}"
 
 
 def _unit(text: str) -> str:

@@ -105,7 +105,7 @@ class RoundTrips:
     distribution: Distribution | None = None
 
     def __post_init__(self) -> None:
-        assert self.each or self.quantiles, "round trips are those of somebody"
+        assert self.each or self.quantiles, "there is at least one round trip"
 
     @property
     def typical(self) -> IntervalEstimate:

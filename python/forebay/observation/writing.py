@@ -335,9 +335,9 @@ def _names(groups: tuple[GroupFinding, ...]) -> list[str]:
 
 def _group(group: GroupFinding, name: str, draft: _Draft) -> list[list[_Line]] | None:
     """The lines of a group and of its workload's own table; none of a group that sends nothing."""
-    nobody = isinstance(group.count, IntervalEstimate) and round(group.count.value) < 1
-    nothing = isinstance(group.workload, AppLimited | ConstantRate | PoissonPackets) and group.workload.rate.value < 1
-    if nobody or nothing:
+    no_flow = isinstance(group.count, IntervalEstimate) and round(group.count.value) < 1
+    no_data = isinstance(group.workload, AppLimited | ConstantRate | PoissonPackets) and group.workload.rate.value < 1
+    if no_flow or no_data:
         return None
     lines = [_Line("name", _quoted(name), _limit(group))]
     if isinstance(group.workload, OpenLoop):

@@ -30,6 +30,7 @@ __all__ = [
     "label_points",
     "legend_below",
     "over_time",
+    "percent",
     "steps",
     "title",
 ]
@@ -226,3 +227,8 @@ def steps(axis: Axes, values: ArrayLike, index: int, label: str, **options: Any)
         ordered, heights = ordered[at], heights[at]
     style: dict[str, Any] = {"color": PALETTE[index % len(PALETTE)], "linewidth": 1.6, "label": label} | options
     axis.step(ordered, 100 * heights, where="post", **style)
+
+
+def percent(share: float) -> float:
+    """A share in percent."""
+    return 100 * share

@@ -165,11 +165,12 @@ def reproduce(
                 done += PICTURE_S
                 advance(0.0, total, done)
             papers = {paper.name: paper for paper, _ in catalog.select("all", folder)}
-            anew = {each.figure.id for each in drawn}
-            earlier = (each for each in earlier_figures(target, papers, tell) if each.figure.id not in anew)
+            redrawn = {each.figure.id for each in drawn}
+            earlier = (each for each in earlier_figures(target, papers, tell) if each.figure.id not in redrawn)
             gallery = Gallery(tuple(drawn), quick, target / "gallery.html", tuple(earlier))
-            write_page(gallery.all_figures())
-            write_atomically(target / FILE, gallery.all_figures().to_json(indent=2) + "\n")
+            all_figures = gallery.all_figures()
+            write_page(all_figures)
+            write_atomically(target / FILE, all_figures.to_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{error.filename or target}: cannot be written: {error.strerror or error}") from None
     return gallery

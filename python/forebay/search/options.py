@@ -201,7 +201,7 @@ class Execution:
     resume : Path, optional
         A directory in which finished runs are kept until the answer is there.
     listener : Listener
-        Called with a line about each step.
+        Object that receives progress, notes and the interval of the answer so far.
     """
 
     engine: str = "packet"

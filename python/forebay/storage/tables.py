@@ -134,7 +134,7 @@ def read_table(path: Path, remedy: str, columns: Callable[[str], bool] | None = 
     Parameters
     ----------
     path : Path
-        Path of a table that `write_table` wrote.
+        Path of a table that `write_table` or `TableWriter` wrote.
     remedy : str
         Way to get another one, for errors.
     columns : callable, optional

@@ -21,12 +21,11 @@ from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.fitting import Fitting
 from forebay.views.heading import Paragraph
-from forebay.views.wording import count, difference, rate_of_link, sign, threshold
+from forebay.views.wording import count, difference, rate_of_link, search_cost, sign, threshold
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from forebay.search.answer_parts import SearchCost
     from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport
     from forebay.search.named_buffer import GoalVerdict
 
@@ -36,7 +35,7 @@ STYLES = {"met": "green", "missed": "red", "undecided": "yellow"}
 #: Mark of a goal that holds by derivation.
 BOUND = "*"
 #: Metrics that are shown for each buffer, whatever the goals are.
-TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
+LINK_METRICS = (*formatting.USUAL, "goodput_bps")
 
 
 def check_text(report: CheckReport) -> RenderableType:
@@ -70,7 +69,7 @@ def check_text(report: CheckReport) -> RenderableType:
         *(_metrics(each, "At this buffer" if one else _label(report, each)) for each in report.buffers),
         Paragraph(_confidence(report), "dim"),
         *(Paragraph(f"warning: {warning}", "yellow") for warning in others),
-        Paragraph(_cost(report.cost), "dim"),
+        Paragraph(search_cost(report.cost), "dim"),
     ]
     return Group(*parts)
 
@@ -207,7 +206,7 @@ def _metrics(found: CheckedBuffer, where: str) -> Paragraph:
     """The usual metrics at a buffer in one line."""
     texts = [
         f"{formatting.metric_title(name)} {formatting.value(name, found.metrics[name].mean)}"
-        for name in TOLD
+        for name in LINK_METRICS
         if name in found.metrics
     ]
     return Paragraph(f"{where}: {', '.join(texts)}")
@@ -289,11 +288,3 @@ def _confidence(report: CheckReport) -> str:
     if "bound" in methods:
         texts.append(f"{BOUND} The goal is met with any traffic, because the full buffer drains in less time.")
     return " ".join(texts)
-
-
-def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
-    return (
-        f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
-        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
-    )

@@ -19,20 +19,19 @@ from forebay.views.answer_sentences import goal_text, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
-from forebay.views.wording import count, goal_title, rate_of_link
+from forebay.views.wording import count, goal_title, rate_of_link, search_cost
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from forebay.results.warning import Warning
-    from forebay.search.answer_parts import SearchCost
     from forebay.search.class_answer import ClassSize, ClassSizing
 
 __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "sentence"]
 
 STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
 #: Metrics of the link that are shown, whatever the goals are.
-TOLD = ("utilization", "loss_rate", "queue_delay_p99_s", "goodput_bps")
+LINK_METRICS = (*formatting.USUAL, "goodput_bps")
 #: Kinds of warnings about the course of the search, and about metrics of no goal.
 STORY = frozenset({Kind.REFUSED, Kind.METRIC_LEFT_OUT})
 
@@ -74,7 +73,7 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
     ]
     for configuration in answer.configurations:
         parts += [Text(), *configuration_lines(configuration, urgent)]
-    return Group(*parts, *_warnings(others), Paragraph(_cost(answer.cost), "dim"))
+    return Group(*parts, *_warnings(others), Paragraph(search_cost(answer.cost), "dim"))
 
 
 def sentence(answer: ClassSizing) -> str:
@@ -150,7 +149,7 @@ def link_line(answer: ClassSizing) -> str:
     """Utilization, loss, p99 delay and goodput of the link."""
     texts = [
         f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
-        for name in TOLD
+        for name in LINK_METRICS
         if name in answer.metrics
     ]
     return f"On the link: {', '.join(texts)}."
@@ -162,11 +161,3 @@ def _warnings(found: list[Warning]) -> Iterator[RenderableType]:
         yield Text()
     for warning in found:
         yield Paragraph(f"warning: {warning}", "yellow")
-
-
-def _cost(cost: SearchCost) -> str:
-    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
-    return (
-        f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
-        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
-    )

@@ -109,12 +109,12 @@ def _unsuitable(answers: Sequence[Answer]) -> list[Paragraph]:
     for answer in answers:
         if answer.applies:
             continue
-        told = [
+        texts = [
             f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
             for name in (*SHOWN, *CHANGING)
             if name in answer.metrics
         ]
-        values = f" It gives {', '.join(told)}." if told else ""
+        values = f" It gives {', '.join(texts)}." if texts else ""
         lines.append(Paragraph(f"{answer.name} does not apply: {answer.why}.{values}", "dim"))
     return lines
 

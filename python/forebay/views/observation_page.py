@@ -222,7 +222,7 @@ def _burstiness(load: Load) -> Figure | None:
     return figure("Variance over mean of the load, by window length", chart)
 
 
-# Laws ------------------------------------------------------------------------------------------------------------
+# Distributions ---------------------------------------------------------------------------------------------------
 
 
 def _distributions(found: FittedDistribution) -> DistributionSection:

@@ -83,14 +83,14 @@ def _limited(finding: Finding) -> str:
     limited = finding.limited_flows
     if isinstance(limited, Unknown):
         return f"The number of long flows that the link limits is unknown, because {limited.because}"
-    told_of = [
+    limited_here = [
         group.round_trips
         for group in finding.groups
         if group.limited_by == "this link" and isinstance(group.round_trips, RoundTrips)
     ]
-    trips = [end for each in told_of for end in each.ends]
+    trips = [end for each in limited_here for end in each.ends]
     ends = ""
-    if any(each.are_most for each in told_of):
+    if any(each.are_most for each in limited_here):
         plural = "s" if min(trips) != max(trips) else ""
         ends = f", round trip{plural} at most {formatting.duration(max(trips))}"
     elif trips:
@@ -277,13 +277,13 @@ def scale_cells(scale: Scale, columns: tuple[str, ...], rate: float | None, *, i
     def value(number: float) -> str:
         return percent(number / rate) if rate else value_text(number, "bit/s")
 
-    told_at = {}
+    texts = {}
     for each in scale.quantiles:
         name = "median" if each.probability == 0.5 else f"p{100 * each.probability:g}"
         found = each.estimate
         if rate:
             found = scaled(found, 1 / rate, "share")
         differ = found.is_bounded and value_text(found.low, found.unit) != value_text(found.high, found.unit)
-        told_at[name] = estimate_text(found) if intervals and differ else value_text(found.value, found.unit)
-    middle = (told_at.get(name, NONE) for name in columns[1:-1])
+        texts[name] = estimate_text(found) if intervals and differ else value_text(found.value, found.unit)
+    middle = (texts.get(name, NONE) for name in columns[1:-1])
     return (window(scale.scale_s), *middle, value(scale.most))

@@ -77,7 +77,7 @@ class Dot:
     state : State or None
         Whether its buffer meets all goals; None if that is not known.
     few : bool
-        Whether the verdict rests on one or two runs, or on an interpolation.
+        Whether the verdict rests on few runs, or on an interpolation.
     """
 
     name: str

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from forebay.inputs.goals import Goal
     from forebay.scenario import Scenario
     from forebay.search.answer import Recommendation
+    from forebay.search.answer_parts import SearchCost
     from forebay.search.optimum import Optimum
     from forebay.search.value import Quantity
 
@@ -42,6 +43,7 @@ __all__ = [
     "packets",
     "rate_of_link",
     "request_phrase",
+    "search_cost",
     "sides",
     "sign",
     "sizes",
@@ -398,3 +400,12 @@ def doubt(answer: Recommendation) -> str:
     if Kind.TIME_OVER in kinds and not reasons:
         reasons.append("the time limit ended the search")
     return " and ".join(reasons) or "the replications do not support one"
+
+
+def search_cost(cost: SearchCost) -> str:
+    """The cost of a search in one line."""
+    before = f" ({cost.cached_runs:,} from an earlier command)" if cost.cached_runs else ""
+    return (
+        f"{counted(cost.replications, 'run')}{before}, {counted(cost.data_packets, 'data packet')}, "
+        f"{cost.cpu_s:.1f} CPU seconds in {cost.wall_s:.1f} s"
+    )

@@ -46,7 +46,7 @@ class LinkSpeed:
         Whether it is that of the port's type.
     shaper : Shaper or None
         The shaper and queue that a host reports for the port.
-    remarks : tuple of str
+    notes : tuple of str
     """
 
     rate: IntervalEstimate | None

@@ -49,7 +49,7 @@ def _against_buffer(
                 f"forebay, fluid, synchronization from {synchronization:g}",
             )
     drawing.band(bottom, fractions, np.maximum(results.curve(run, "loss_rate"), 1e-8), 1, "forebay, packets")
-    drawing.at_places(top, figure.claims, "utilization", color=PALETTE[1], units=lambda share: 100 * share)
+    drawing.at_places(top, figure.claims, "utilization", color=PALETTE[1], units=drawing.percent)
     drawing.at_places(bottom, figure.claims, "loss", color=PALETTE[1])
     drawing.at_places(bottom, figure.claims, "log loss", color=PALETTE[1], units=lambda power: 10**power)
     top.set_ylabel("utilization (%)")

@@ -39,7 +39,7 @@ def fig1(results: Results, figure: Figure) -> Picture:
             losses = 100 * results.curve(run, "loss_rate", min_rto=shortest)
             drawing.band(axis, results.across(run, "buffer", min_rto=shortest), losses, index, label, **options)
         aside = 1.06 ** (index - 1)
-        drawing.at_places(axis, figure.claims, run, color=PALETTE[index], units=_percent, aside=aside)
+        drawing.at_places(axis, figure.claims, run, color=PALETTE[index], units=drawing.percent, aside=aside)
     sizes = np.geomspace(9, 500, 60)
     for text, style, color, found in (
         (
@@ -60,10 +60,6 @@ def fig1(results: Results, figure: Figure) -> Picture:
     drawing.legend_below(picture, axis, 3)
     drawing.title(picture, figure.title)
     return picture
-
-
-def _percent(share: float) -> float:
-    return 100 * share
 
 
 def _pftk(sizes: NDArray[np.float64], timeout_s: float) -> NDArray[np.float64]:
@@ -105,7 +101,7 @@ def _sizes(results: Results, figure: Figure, run: str, group: str, column: str) 
             drawing.steps(axis, found if throughput else 100 * found, index, f"{size} packets")
             # The published medians of large transfers lie along the curves, the shares without a loss at their start.
             if least > 0:
-                units = float if throughput else _percent
+                units = float if throughput else drawing.percent
                 series, color = f"{size} packets", PALETTE[index]
                 drawing.at_places(axis, figure.claims, series, color=color, units=units, across=throughput)
     if throughput:
@@ -139,7 +135,7 @@ def fig3(results: Results, figure: Figure) -> Picture:
         losses = [per_flow(each, "persistent", "loss_rate") for each in found]
         drawing.steps(axes[0], 100 * np.concatenate(losses), index, f"{size} packets")
         drawing.steps(axes[1], 100 * _pooled(found, "mice", "loss", 0, 1e18), index, f"{size} packets")
-        drawing.at_places(axes[1], figure.claims, f"{size} packets", color=PALETTE[index], units=_percent)
+        drawing.at_places(axes[1], figure.claims, f"{size} packets", color=PALETTE[index], units=drawing.percent)
     axes[1].set_xlim(-1.5, 60)
     drawing.legend_below(picture, axes[0], 3)
     return picture

@@ -64,7 +64,7 @@ def fig6(results: Results, figure: Figure) -> Picture:
             fractions = results.across("fluid-10g", "buffer", **settings) / WHOLE
             curve = 100 * results.curve("fluid-10g", "utilization", **settings)
             drawing.band(axis, fractions, curve, index, f"X = {level:g}")
-        drawing.at_places(axis, figure.claims, cca, units=_percent)
+        drawing.at_places(axis, figure.claims, cca, units=drawing.percent)
         axis.set_title(name)
     for axis in axes[:, 0]:
         axis.set_ylabel("utilization (%)")
@@ -73,10 +73,6 @@ def fig6(results: Results, figure: Figure) -> Picture:
     drawing.legend_below(picture, axes[0, 0], 4)
     drawing.title(picture, figure.title)
     return picture
-
-
-def _percent(share: float) -> float:
-    return 100 * share
 
 
 #: The runs that simulate a controller packet by packet.
@@ -102,7 +98,7 @@ def packets(results: Results, figure: Figure) -> Picture:
             fractions = results.across(PACKETS[cca], "buffer", **settings) / WHOLE
             every = 100 * results.curve(PACKETS[cca], "utilization", **settings)
             sizes.plot(fractions, every.mean(axis=1), color=PALETTE[index], **STAR)
-        drawing.at_places(sizes, figure.claims, cca, color=PALETTE[index], units=_percent)
+        drawing.at_places(sizes, figure.claims, cca, color=PALETTE[index], units=drawing.percent)
     if results.has("htcp-paced"):
         _star(axis, results, "htcp-paced", "H-TCP, packets, paced", color=PALETTE[3], face="white")
     axis.set_xlabel("flows of ten that lose in one congestion event")
