@@ -12,8 +12,7 @@ interface Sums {
   busyS: number;
   arrivals: number;
   drops: number;
-  /** Payload that flows with congestion control have delivered, in bits; NaN if not all flows are known. */
-  payloadBits: number;
+  deliveredBytes: number;
   /** Arrivals at the link of each flow, by its number. */
   arrived: Map<number, number>;
 }
@@ -32,21 +31,14 @@ const SPAN_ROUND_TRIPS = 10;
 export class Readouts {
   #sums: Sums[] = [];
   readonly #spanS: number;
-  readonly #payloads: readonly number[];
   readonly #target: number;
-  readonly #flowCount: number;
 
   constructor(resolved: Resolved | null, roundTripS: number) {
     this.#spanS = SPAN_ROUND_TRIPS * (roundTripS + (resolved?.buffer.seconds ?? 0));
-    this.#payloads = resolved ? payloadsOf(resolved.canonical) : [];
     this.#target = resolved?.target ?? 0;
-    this.#flowCount = (resolved?.groups ?? []).reduce(
-      (sum, { responsive, count }) => sum + (responsive ? count : 0),
-      0,
-    );
   }
 
-  add({ timeS, links, flows }: Picture): void {
+  add({ timeS, deliveredBytes, links, flows }: Picture): void {
     const link = links[this.#target];
     const last = this.#sums.at(-1);
     if (!link || (last && timeS <= last.timeS)) return;
@@ -55,12 +47,7 @@ export class Readouts {
     const busyS = (last?.busyS ?? 0) + link.utilization * (timeS - (last?.timeS ?? 0));
     const arrived = new Map<number, number>();
     for (const it of flows) arrived.set(it.flow, (arrived.get(it.flow) ?? 0) + it.arrived);
-    // Transfers that share a number come and go, and a picture has the first flows only.
-    const isWhole = arrived.size === flows.length && flows.length === this.#flowCount;
-    const payloadBits = isWhole
-      ? flows.reduce((sum, { group, delivered }) => sum + delivered * (this.#payloads[group] ?? 0), 0)
-      : Number.NaN;
-    this.#sums.push({ timeS, busyS, arrivals: link.arrivals, drops: link.drops, payloadBits, arrived });
+    this.#sums.push({ timeS, busyS, arrivals: link.arrivals, drops: link.drops, deliveredBytes, arrived });
     const second = (): number => this.#sums[1]?.timeS ?? timeS;
     while (this.#sums.length > 2 && timeS - second() >= this.#spanS) this.#sums.shift();
   }
@@ -74,7 +61,7 @@ export class Readouts {
       spanS,
       utilization: Math.min(1, (last.busyS - first.busyS) / spanS),
       lossRate: arrivals > 0 ? (last.drops - first.drops) / arrivals : Number.NaN,
-      goodputBps: (last.payloadBits - first.payloadBits) / spanS,
+      goodputBps: (8 * (last.deliveredBytes - first.deliveredBytes)) / spanS,
     };
   }
 
@@ -89,17 +76,4 @@ export class Readouts {
       .filter(({ share }) => share > 0)
       .sort((one, other) => one.flow - other.flow);
   }
-}
-
-/** Payload of a packet of each group, in bits, from the resolved scenario. */
-export function payloadsOf(canonical: string): number[] {
-  const { flows = [] } = JSON.parse(canonical) as { flows?: { packet?: string; header?: string }[] };
-  return flows.map(({ packet, header }) => 8 * Math.max(0, bytesOf(packet) - bytesOf(header)));
-}
-
-const SCALES: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
-
-function bytesOf(text: string | undefined): number {
-  const [, amount = "0", unit = "B"] = /^([\d.]+)([kMG]?B)$/.exec(text ?? "") ?? [];
-  return Number(amount) * (SCALES[unit] ?? 1);
 }

@@ -16,11 +16,12 @@ const COLUMNS: Columns = {
     "sightings",
     "standings",
     "missed_standings",
+    "delivered_bytes",
     ...["column_s", "first_column", "columns", "bands", "signals", "dropped", "marked"],
   ],
   link: ["marks", "drops", "arrivals", "utilization", "backlog_s", "waiting_packets"],
   flow: [
-    ...["dropped", "arrived", "timeouts", "retransmissions", "delivered", "rtt_s", "ssthresh_packets"],
+    ...["dropped", "arrived", "timeouts", "retransmissions", "rtt_s", "ssthresh_packets"],
     ...["cwnd_packets", "active", "group", "flow"],
   ],
   sighting: ["acknowledges", "bytes", "packet", "group", "flow", "happening", "time_s"],
@@ -33,9 +34,9 @@ const COLUMNS: Columns = {
 };
 
 function figures(missed: number): Float64Array {
-  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4, 0.5, 3, 2, 4, 1, 9, 8];
+  const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4, 6000, 0.5, 3, 2, 4, 1, 9, 8];
   const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
-  const flow = [21, 22, 23, 24, 25, 0.26, 27, 28, 1, 2, 3];
+  const flow = [21, 22, 23, 24, 0.26, 27, 28, 1, 2, 3];
   const packetEvents = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
   const senderStates = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
   const chart = [5, 6, 4, 3000, 2, 1, 8, 9, 7, 6000, 0, 0];
@@ -59,12 +60,8 @@ const SENDER_STATE = {
 
 test("every figure is found by its name in any order of columns", () => {
   const picture = reader(COLUMNS)(figures(0));
-  expect([picture.timeS, picture.events, picture.hasEnded, picture.missedPacketEvents]).toEqual([
-    2.5,
-    70,
-    true,
-    0,
-  ]);
+  const { timeS, events, hasEnded, missedPacketEvents, deliveredBytes } = picture;
+  expect([timeS, events, hasEnded, missedPacketEvents, deliveredBytes]).toEqual([2.5, 70, true, 0, 6000]);
   expect(picture.links).toEqual([
     { waitingPackets: 6, backlogS: 5, utilization: 0.4, arrivals: 3, drops: 2, marks: 1 },
     { waitingPackets: 12, backlogS: 11, utilization: 0.1, arrivals: 9, drops: 8, marks: 7 },
@@ -77,7 +74,6 @@ test("every figure is found by its name in any order of columns", () => {
       cwndPackets: 28,
       ssthreshPackets: 27,
       rttS: 0.26,
-      delivered: 25,
       retransmissions: 24,
       timeouts: 23,
       arrived: 22,

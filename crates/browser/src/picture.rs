@@ -9,8 +9,9 @@ use forebay_units::Time;
 
 /// Columns of the header, which comes first and once. `column_s` is the width of a column of the
 /// chart and `first_column` the number of the first one in the picture. `bands` is the number of
-/// bands of all columns together. `dropped` and `marked` count all packets since the beginning.
-pub const HEADER: [&str; 16] = [
+/// bands of all columns together. `dropped` and `marked` count all packets since the beginning, and
+/// `delivered_bytes` the payload of all flows with congestion control.
+pub const HEADER: [&str; 17] = [
     "time_s",
     "events",
     "ended",
@@ -20,6 +21,7 @@ pub const HEADER: [&str; 16] = [
     "missed_sightings",
     "standings",
     "missed_standings",
+    "delivered_bytes",
     "column_s",
     "first_column",
     "columns",
@@ -40,14 +42,13 @@ pub const LINK: [&str; 6] = [
 ];
 
 /// Columns of a flow with congestion control: [`forebay_packet::FlowPicture`].
-pub const FLOW: [&str; 11] = [
+pub const FLOW: [&str; 10] = [
     "flow",
     "group",
     "active",
     "cwnd_packets",
     "ssthresh_packets",
     "rtt_s",
-    "delivered",
     "retransmissions",
     "timeouts",
     "arrived",
@@ -132,6 +133,7 @@ pub(crate) fn draw(
         seen.missed as f64,
         course.standings.len() as f64,
         course.missed as f64,
+        run.delivered_bytes(),
     ]);
     figures.resize(HEADER.len(), 0.0);
     for link in links {
@@ -153,7 +155,6 @@ pub(crate) fn draw(
             flow.cwnd_packets,
             flow.ssthresh_packets,
             flow.rtt_s,
-            flow.delivered as f64,
             flow.retransmissions as f64,
             flow.timeouts as f64,
             flow.arrived as f64,

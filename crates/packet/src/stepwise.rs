@@ -74,8 +74,6 @@ pub struct FlowPicture {
     pub ssthresh_packets: f64,
     /// Smoothed round-trip time in seconds; 0 before the first sample.
     pub rtt_s: f64,
-    /// Packets that have arrived in order.
-    pub delivered: u64,
     /// Packets sent again.
     pub retransmissions: u64,
     /// Expiries of the retransmission timer.
@@ -252,20 +250,37 @@ impl<'a> Stepwise<'a> {
     pub fn links(&mut self) -> Vec<LinkPicture> {
         self.simulation.catch_up(self.now);
         let links = self.simulation.network.links.iter().zip(&mut self.used);
-        let picture = links.map(|(link, used)| {
-            let usage = link.usage(self.now);
-            let before = std::mem::replace(used, usage);
-            let statistics = link.statistics();
-            LinkPicture {
-                waiting: link.waiting(self.now),
-                backlog_s: link.backlog(self.now).as_secs_f64(),
-                utilization: usage.since(&before),
-                arrivals: statistics.arrivals,
-                drops: statistics.drops,
-                marks: statistics.marks,
-            }
-        });
+        let picture = links
+            .zip(self.scenario.links())
+            .map(|((link, used), spec)| {
+                let usage = link.usage(self.now);
+                let before = std::mem::replace(used, usage);
+                let statistics = link.statistics();
+                // A medium sends whole blocks: within one, more is sent than the span permits.
+                let most = spec.medium.as_ref().map_or(f64::INFINITY, |_| 1.0);
+                LinkPicture {
+                    waiting: link.waiting(self.now),
+                    backlog_s: link.backlog(self.now).as_secs_f64(),
+                    utilization: usage.since(&before).min(most),
+                    arrivals: statistics.arrivals,
+                    drops: statistics.drops,
+                    marks: statistics.marks,
+                }
+            });
         picture.collect()
+    }
+
+    /// Payload in bytes that all flows with congestion control have delivered since the beginning.
+    pub fn delivered_bytes(&self) -> f64 {
+        let flows = self.simulation.traffic.hosts.flows.responsive.iter();
+        let delivered = flows.map(|flow| {
+            let header = self.scenario.flows()[flow.transit.group.index()].header();
+            let payload = u64::from(flow.transit.packet_bytes) - header.get();
+            // Packets count from 1.
+            let packets = flow.counts().delivered.saturating_sub(1);
+            flow.ends.goodput_bytes(packets, payload)
+        });
+        delivered.sum()
     }
 
     /// The first `most` flows with congestion control as they are now.
@@ -296,7 +311,6 @@ impl<'a> Stepwise<'a> {
             cwnd_packets: window.cwnd,
             ssthresh_packets: window.ssthresh,
             rtt_s: ends.smoothed_rtt(),
-            delivered: progress.delivered,
             retransmissions: progress.retransmissions,
             timeouts: progress.timeouts,
             arrived: flow.transit.arrived,

@@ -50,7 +50,6 @@ export interface FlowFigures {
   cwndPackets: number;
   ssthreshPackets: number;
   rttS: number;
-  delivered: number;
   retransmissions: number;
   timeouts: number;
   arrived: number;
@@ -129,6 +128,8 @@ export interface Picture {
   timeS: number;
   events: number;
   hasEnded: boolean;
+  /** Payload that all flows with congestion control have delivered since the beginning. */
+  deliveredBytes: number;
   links: LinkFigures[];
   flows: FlowFigures[];
   /** Packet events in the order of the engine; empty if the engine missed any. */
@@ -181,6 +182,7 @@ export function reader(columns: Columns): (figures: Float64Array) => Picture {
       timeS: header("time_s"),
       events: header("events"),
       hasEnded: header("ended") !== 0,
+      deliveredBytes: header("delivered_bytes"),
       links: rows(header("links"), "link", linkOf),
       flows: rows(header("flows"), "flow", flowOf),
       // With missed events no packet can be followed. The remaining events are many, so they are not decoded.
@@ -241,7 +243,6 @@ function flowOf(row: Row): FlowFigures {
     cwndPackets: row("cwnd_packets"),
     ssthreshPackets: row("ssthresh_packets"),
     rttS: row("rtt_s"),
-    delivered: row("delivered"),
     retransmissions: row("retransmissions"),
     timeouts: row("timeouts"),
     arrived: row("arrived"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use forebay_attack::random_scenario;
 use forebay_congestion::packet::LossState;
-use forebay_scenario::{Engine, Format, RunOptions, Scenario, Seed};
+use forebay_scenario::{Engine, Format, Metric, RunOptions, Scenario, Seed};
 use forebay_simulation::PacketEventKind;
 use forebay_units::Time;
 use proptest::prelude::*;
@@ -188,6 +188,46 @@ fn what_is_seen_adds_up() {
         let marks = matches!(run.links()[0].marks, 1..);
         assert_eq!(marked, marks, "{queue}");
     }
+}
+
+/// The payload that a watched run has delivered since the warm-up is that of the report's goodput,
+/// also if transfers come and go.
+#[test]
+fn the_delivered_payload_is_that_of_the_goodput() {
+    let text = r#"
+        link = { rate = "10Mbps", buffer = "30p" }
+        run = { warmup = "2s", measure = "6s" }
+        [[flows]]
+        name = "bulk"
+        count = 2
+        rtt = "20ms"
+        [[flows]]
+        name = "web"
+        rtt = "30ms"
+        workload = { open_loop = { load = 0.3, size = { exponential = "20kB" } } }
+        [[flows]]
+        name = "users"
+        packet = "500B"
+        rtt = "30ms"
+        workload = { closed_loop = { users = 5, think = "100ms", size = { exponential = "9kB" } } }
+        [[flows]]
+        name = "noise"
+        workload = { poisson = { rate = "1Mbps" } }
+        "#;
+    let scenario = Scenario::parse(text, Format::Toml, "test", &[]).unwrap();
+    let mut run = Stepwise::begin(&scenario, options(&scenario)).unwrap();
+    run.advance(Time::from_secs(2), u64::MAX).unwrap();
+    let before = run.delivered_bytes();
+    run.advance(Time::MAX, u64::MAX).unwrap();
+    let delivered = run.delivered_bytes() - before;
+    let report = run.finish().unwrap();
+    let groups = report.groups.iter().filter(|it| it.name != "noise");
+    let goodput: f64 = groups.map(|it| it.metrics[&Metric::Goodput].mean).sum();
+    assert!(before > 0.0 && delivered > 0.0);
+    assert!(
+        (8.0 * delivered / 6.0 - goodput).abs() < 1e-6 * goodput,
+        "{delivered} {goodput}"
+    );
 }
 
 /// Watching from the middle on, and no longer: sightings are of that time.
