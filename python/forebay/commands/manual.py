@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from forebay.commands.streams import say
-from forebay.commands.verb import EXITS, Verb, Verbs
+from forebay.commands.verb import PROGRAM_EXITS, Verb, Verbs
 from forebay.storage.files import write_atomically
 from forebay.views.manual import ManualPage, roff
 
@@ -24,7 +24,7 @@ def page(command: click.Command, context: click.Context) -> ManualPage:
     options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
     records = [option.get_help_record(context) for option in options]
     children = command.commands if isinstance(command, click.Group) else {}
-    exits = command.exits if isinstance(command, Verb) else EXITS
+    exits = command.exits if isinstance(command, Verb) else PROGRAM_EXITS
     examples = command.examples if isinstance(command, Verb | Verbs) else ()
     return ManualPage(
         name=context.command_path.replace(" ", "-"),

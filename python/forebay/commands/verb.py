@@ -11,7 +11,7 @@ import click
 
 from forebay.errors import InputError
 
-__all__ = ["EXITS", "OtherSpelling", "Verb", "Verbs", "check_address_space", "verb"]
+__all__ = ["EXITS", "PROGRAM_EXITS", "OtherSpelling", "Verb", "Verbs", "check_address_space", "verb"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::text::naming::{Unknown, canonical_key, shortened, shortened_to};
+use crate::text::naming::{Unknown, canonical_key, documented_key, shortened, shortened_to};
 
 /// A mistake in a scenario: where it is, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,7 +289,7 @@ fn rename_keys(
                 Span::Line(line) => Some(line),
                 _ => None,
             };
-            let found = format!("`{}` in two spellings", shortened(key));
+            let found = format!("`{}` in two spellings", shortened(documented_key(key)));
             let name = file.to_owned();
             return Err(ScenarioError {
                 source: Source::File { name, line },

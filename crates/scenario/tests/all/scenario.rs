@@ -266,7 +266,7 @@ fn a_renamed_key_gives_the_same_canonical_form_and_hash() {
     let error = read(&EXAMPLE.replace("[link]", both), &[])
         .unwrap_err()
         .to_string();
-    assert!(error.contains("in two spellings"), "{error}");
+    assert!(error.contains("`duration` in two spellings"), "{error}");
     let wrong = with(&["link.outages={ between = \"9s\", lasting = \"1x\" }"]).unwrap_err();
     assert!(wrong.to_string().contains("outages"), "{wrong}");
 }
