@@ -41,11 +41,10 @@ QUEUES = ("droptail", "codel", "fq_codel")
 EXPERIMENTS = ("Bufferbloat", "Incast", "Synchronized flows", "Losing together")
 #: Expression for the page's title of the scenario in play.
 TITLE = "document.querySelector('.title')?.textContent"
-#: Expression: the run is at its beginning, and its first picture is drawn.
+#: Expression: the run is at its beginning.
 BEGINNING = """() => document.querySelector('.transport button.main').textContent === 'Play'
     && document.querySelector('.figures dd').textContent === '0\\u202fs'
-    && !document.querySelector('.signals, p.outcome:not(.answer)')
-    && [...document.querySelectorAll('.plot')].every((it) => !it.ariaLabel.includes('Now nothing'))"""
+    && !document.querySelector('.signals, p.outcome:not(.answer)')"""
 #: Number of rounds until everything is made that is made once: engines compiled, charts drawn, experiments opened.
 WARMING = 2
 #: Number of looks at the memory; objects that were drawn a moment ago may not be garbage yet.

@@ -42,7 +42,7 @@ OVER = ["--over", "link.buffer=1p..200p:12", "--over", "flows.bulk.cca=newreno,c
 TINY = SMALL.replace('measure = "30s"', 'measure = "1s"').replace('warmup  = "5s"', 'warmup = "100ms"')
 
 #: Cells of the grid in which workers are killed; 20,000 take some minutes.
-CELLS = int(os.environ.get("FOREBAY_CELLS", "2000"))
+CELLS = int(os.environ.get("FOREBAY_CELLS", "20000"))
 
 
 @contextmanager

@@ -167,7 +167,8 @@ def test_rows_of_published_values_lie_below_every_panel_and_legend(paper: str) -
         assert legend.y0 > top, figure.id
         joined = " ".join(text.get_text() for text in rows.texts if text.get_ha() == "left")
         assert all(verdict.claim.quantity in joined for verdict in measured), "no claim is cut"
-        colors = {text.get_text().removeprefix("forebay, ") for text in rows.get_legend().texts[1:]}
+        entries = [] if rows.get_legend() is None else rows.get_legend().texts[1:]
+        colors = {text.get_text().removeprefix("forebay, ") for text in entries}
         known = {each.verdict.replace("_", " ") for each in measured if _published(each.claim)}
         assert colors == known, "a color for each verdict, and for no other"
         assert all(axis.get_tightbbox().y0 > legend.y1 for axis in panels), figure.id

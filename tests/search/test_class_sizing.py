@@ -185,7 +185,7 @@ def test_a_class_that_no_goal_asks_for_room_keeps_its_buffer(scenario: Scenario)
     retained = size_classes(_without_loss_goal(two), ["calls.queue_delay_p99<=50ms"])
     assert found.verdict == retained.verdict == "met"
     voice = retained.classes[0]
-    assert voice.kept
+    assert voice.unchanged
     assert voice.nearest.packets == voice.configured.packets
     assert [warning.kind for warning in retained.warnings if warning.subject == "voice"] == ["undemanded"]
 
