@@ -89,7 +89,8 @@ class Scale:
     is_target, scenario = True, SCENARIO
 
     def __init__(self, packets: float, configured: float = 1.0) -> None:
-        self.scale = packets
+        self.scale, self.key = packets, "link.buffer"
+        self.packets_per_second = 0.0
         self.size = BufferSize(configured, 1500 * configured, 0.01, None)
 
 

@@ -221,6 +221,22 @@ def test_what_is_left_is_between_what_goals_exclude() -> None:
     assert search.undecided() == (1, 200)
 
 
+def test_no_measured_buffer_at_an_end_of_what_is_left_misses_a_goal() -> None:
+    """The range of an undecided answer and the verdicts on its measured buffers agree."""
+    ends = 0
+    for seed in range(60):
+        search = Search(Link(BOTH, 0.03, seed), [AT_LEAST, at_most(300)], PLAN)
+        search.sample([1, 20, 40, 60, 80, 100, 140, 200, 280, 350, 450, 1000, 8000], 3)
+        low, high = search.undecided()
+        assert low <= 300
+        assert high >= EDGE
+        for end in {low, high} & search.samples.keys():
+            verdicts = {search.verdict_on(end, goal, Outcome()).value for goal in search.goals}
+            assert "missed" not in verdicts, (seed, low, high)
+            ends += 1
+    assert ends > 10
+
+
 def test_an_answer_that_is_taken_back_keeps_where_it_may_be() -> None:
     outcome = Outcome(buffer=40, confidence=0.97, lower_end=(30, 38))
     outcome.leave_undecided(8000)

@@ -168,26 +168,6 @@ def test_a_conflict_has_each_goal_at_three_buffers(conflict: Recommendation) -> 
     assert (rows["utilization"].largest.verdict, rows["queue_delay_p99"].largest.verdict) == ("met", "missed")
 
 
-def test_a_no_names_the_end_of_its_range_if_no_goal_opposes_a_larger_buffer() -> None:
-    text = """
-        [link]
-        rate = "10Mbps"
-        buffer = "60p"
-        [[flows]]
-        name = "web"
-        rtt = "30ms"
-        workload = { open_loop = { load = 0.5, size = { mixture = [
-            { weight = 0.98, exponential = "10kB" }, { weight = 0.02, exponential = "1MB" } ] } } }
-        [run]
-        warmup = "3s"
-        measure = "40s"
-    """
-    answer = recommend(Scenario.parse(text), ["web.loss_rate<=0.5%"])
-    assert answer.verdict == "impossible"
-    end = answer.points[-1].buffer.packets
-    assert f"No buffer up to {end:,.0f} packets meets every goal." in words(answer)
-
-
 def test_every_limit_that_is_named_was_measured_as_met(conflict: Recommendation) -> None:
     for row in goal_rows(conflict):
         found = region(conflict, row)

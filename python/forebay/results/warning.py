@@ -75,6 +75,10 @@ class Kind(StrEnum):
     STRATA = "strata"
     LENGTHENED = "lengthened"
     SHORT_RUN = "short_run"
+    # More traffic than the link carries: a goal (the subject) that any buffer misses in the long run.
+    OVERLOADED = "overloaded"
+    # The end of the range: buffers beyond it may meet every goal, and no run can judge them.
+    RANGE_END = "range_end"
     # A scenario that lists assumptions: one of these.
     ASSUMED_ENTRY = "assumed_entry"
     # A scenario without a key: a bound that was used as its value (the subject is the key).
@@ -138,6 +142,7 @@ URGENT = frozenset(
         Kind.TINY_BUFFER,
         Kind.RARE_STATE,
         Kind.SHORT_RUN,
+        Kind.OVERLOADED,
     }
 )
 

@@ -94,7 +94,13 @@ class BufferVariable:
         if self.is_target and core.bdp_packets is not None:
             return core.bdp_packets
         size = self.sized(MARK)
-        return size.packets / (size.seconds if size.bdp is None else size.bdp)
+        return self.packets_per_second if size.bdp is None else size.packets / size.bdp
+
+    @property
+    def packets_per_second(self) -> float:
+        """Packets that leave the buffer in a second at the nominal rate there."""
+        size = self.sized(MARK)
+        return size.packets / size.seconds
 
     def of_key(self, over: str) -> BufferVariable:
         """Find the buffer of the same scenario that a key names; links and classes may be numbered.

@@ -293,6 +293,8 @@ class _Check:
         if not self._lengthened.decided and tested.evidence.method != "bound":
             # The runs do not show a state that may decide, so that they are no evidence.
             return CheckedGoal(goal, measured, margin, "undecided", None, GoalEvidence("none", 0))
+        if goal in self._lengthened.missed_later and tested.verdict == "met":
+            return CheckedGoal(goal, measured, margin, "undecided", None, GoalEvidence("none", tested.evidence.runs))
         twin = self._twins.get(place)
         if twin is not None and goal.key in twin.changed_verdicts:
             # The runs agree on a coincidence of phases.

@@ -155,7 +155,7 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
     execution.announce(run_s(looked.core))
     with execution.open(quick=precision.quick) as means:
         steps = _steps(replace(classes, scenario=looked), precision, means)
-        if not runs.decided:
+        if not runs.decided or (runs.missed_later and not steps.impossible):
             steps.leave_undecided()
         answer = _answer(steps, runs, added, started)
     answer = replace(answer, scenario=requested).resting_on(of_assumptions(scenario.assumed))

@@ -274,6 +274,8 @@ class ClassSteps:
             resolution=self.precision.resolution,
             confidence=confidence,
             also=also,
+            # Steps reach no further, so that larger buffers have to be excluded.
+            furthest=ceiling,
         )
 
     def _prove(self, of: PortClass) -> None:

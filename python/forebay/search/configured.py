@@ -83,6 +83,7 @@ def _tested(evidence: Evidence, place: int, confidence: float) -> ConfiguredVerd
             test.run([number])
     runs = len(seen.samples.get(number, ()))
     each = {goal.key: test.result(number, goal).verdict for goal in goals}
+    each |= {goal.key: "undecided" for goal in evidence.search.plan.missed_later if each[goal.key] == "met"}
     if not runs and place in evidence.search.samples:
         # Without runs of its own the search may still have shown that a goal is missed.
         shown = {goal.key: evidence.search.verdict_on(place, goal, outcome) for goal in goals}

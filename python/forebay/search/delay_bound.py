@@ -17,7 +17,7 @@ from forebay.inputs.goals import Goal
 from forebay.results.metric import find
 from forebay.search.buffer_variable import BufferVariable
 
-__all__ = ["delay_bounds"]
+__all__ = ["NOT_CONSTANT", "delay_bounds"]
 
 #: Disciplines that send in the order of arrival, whatever they drop or mark.
 FIRST_IN_FIRST_OUT = frozenset({"droptail", "red", "step", "codel", "pie", "choke", "drophead", "cobalt"})

@@ -89,7 +89,8 @@ def _confidences(evidence: Evidence, at: int, reports: Sequence[Report]) -> Mapp
     """The confidence with which each goal is met, by its key; at an answer it comes from the confirming runs."""
     if evidence.outcome.buffer is not None and evidence.outcome.confidences:
         return evidence.outcome.confidences
-    test, goals = evidence.search.plan.test, evidence.scenario.goals
+    plan = evidence.search.plan
+    test, goals = plan.test, [goal for goal in evidence.scenario.goals if goal not in plan.missed_later]
     if not test.averages:
         return test.confidences(reports, goals)
     most = statistics.most_confidence(max(evidence.outcome.runs, different(reports)))

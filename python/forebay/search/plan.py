@@ -73,6 +73,12 @@ class Plan:
         Runs at the answer and near it without which no confidence is reached; those that carry `confidence` by default.
     most_fresh : int
         Fresh runs at one buffer at most, unless the confidence needs more.
+    furthest : int, optional
+        The range is extended up to this buffer while larger ones may meet every goal; None if nothing lies beyond it.
+    longest_wait_tells : bool
+        Whether the longest wait at the link tells that the buffer was full.
+    missed_later : tuple of Goal
+        Goals that runs may meet although longer runs miss them.
     """
 
     smallest: int
@@ -91,6 +97,9 @@ class Plan:
     met_up_to: Mapping[Goal, int] = field(default_factory=dict)
     least: int | None = None
     most_fresh: int = 1024
+    furthest: int | None = None
+    longest_wait_tells: bool = False
+    missed_later: tuple[Goal, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.smallest <= self.largest <= self.ceiling:
@@ -193,14 +202,24 @@ class Outcome:
     excluded: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     states_shown: bool = True
 
-    def leave_undecided(self, largest: int) -> None:
-        """Withdraw the answer: a state that the runs do not show may decide it. The answer stays a lower bound."""
-        if self.buffer is not None:
+    def leave_undecided(self, largest: int | None) -> None:
+        """Withdraw the answer, because something that the runs do not show may decide it.
+
+        Parameters
+        ----------
+        largest : int or None
+            The largest buffer that may meet every goal: the answer stays a lower bound. None if longer runs miss a goal
+            at any buffer.
+        """
+        if largest is None:
+            self.between, self.compromise = None, None
+        elif self.buffer is not None:
             low = self.buffer if self.lower_end is None else self.lower_end[0]
             self.between, self.compromise = (low, largest), self.buffer
         elif self.impossible:
             self.between = 1, largest
-        self.buffer, self.confidence, self.impossible, self.states_shown = None, None, False, False
+        self.buffer, self.confidence, self.impossible = None, None, False
+        self.states_shown = largest is None
         self.confidences, self.excluded = {}, {}
 
 

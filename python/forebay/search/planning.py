@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forebay import _core
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
-from forebay.search.delay_bound import delay_bounds
+from forebay.search.delay_bound import NOT_CONSTANT, delay_bounds
 from forebay.search.goal_test import FRESH
 from forebay.search.options import Precision
 from forebay.search.plan import Plan
@@ -24,6 +25,8 @@ FIRST_LOOK_BDP = 2.0
 CEILING_BDP = 16.0
 #: The most fresh runs at one buffer: the runs that carry this number of packets, but not fewer than these.
 AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
+#: Part of the measured time in which a buffer has to empty so that a run can judge it.
+PART_OF_A_RUN = 0.25
 #: Parts of a range between the values of the first look, at least.
 PARTS = 6
 
@@ -81,6 +84,8 @@ def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision
         met_up_to=delay_bounds(variable),
         least=precision.least_runs,
         most_fresh=_affordable(scenario),
+        furthest=_furthest(variable, ceiling),
+        longest_wait_tells=_longest_wait_tells(variable),
     )
 
 
@@ -116,6 +121,23 @@ def reach(scale: float, *, at_least: float = 0.0) -> tuple[int, int]:
     """
     ceiling = max(64, math.ceil(CEILING_BDP * scale), math.ceil(at_least))
     return min(ceiling, max(8, math.ceil(FIRST_LOOK_BDP * scale))), ceiling
+
+
+def _furthest(variable: BufferVariable, ceiling: int) -> int:
+    """The largest buffer that runs can judge: it empties in a part of the measured time, and its run has the memory."""
+    furthest = int(PART_OF_A_RUN * variable.scenario.core.duration_s[1] * variable.packets_per_second)
+    while furthest > ceiling:
+        run = _core.Job(variable.apply(furthest).core, "packet", 0, 0)
+        if run.memory_estimate <= _core.allowed_memory():
+            break
+        furthest //= 2
+    return max(ceiling, furthest)
+
+
+def _longest_wait_tells(variable: BufferVariable) -> bool:
+    """Whether a packet that finds the target link's buffer nearly full waits nearly as long as the buffer is."""
+    target = next(link for link in variable.scenario.resolved["links"] if link["target"])
+    return variable.is_target and isinstance(target["rate"], str) and not any(target.get(key) for key in NOT_CONSTANT)
 
 
 def _affordable(scenario: Scenario) -> int:

@@ -171,9 +171,9 @@ class QuickLook(SearchState):
                 # Goals that are missed again above it.
                 self._top = max(met)
                 break
-            if top >= plan.ceiling:
+            if top >= self.plan.ceiling and not self.reach_further():
                 break
-            self.sample([min(FURTHER * top, plan.ceiling)], 1)
+            self.sample([min(FURTHER * top, self.plan.ceiling)], 1)
         return larger_goals, small
 
     def _close_in(self, goals: Sequence[Goal], side: int, rounds: Iterable[int]) -> _Threshold:

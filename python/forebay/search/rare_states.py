@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from forebay.inputs.goals import Goal
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Scenario
+from forebay.search.overload import Overload
 from forebay.text.formatting import duration
 
 if TYPE_CHECKING:
@@ -39,11 +41,14 @@ class Lengthened:
         The changed runs, and the states that no affordable run shows.
     decided : bool
         Whether every declared cycle is shown, so that runs carry a confidence.
+    missed_later : tuple of Goal
+        Goals that a run may meet although longer runs miss them.
     """
 
     scenario: Scenario
     warnings: tuple[Warning, ...]
     decided: bool
+    missed_later: tuple[Goal, ...] = ()
 
 
 def lengthened(scenario: Scenario) -> Lengthened:
@@ -53,6 +58,12 @@ def lengthened(scenario: Scenario) -> Lengthened:
     """
     if not scenario.goals:
         return Lengthened(scenario, (), decided=True)
+    found, overload = _lengthened(scenario), Overload(scenario)
+    return replace(found, warnings=(*found.warnings, *overload.warnings), missed_later=overload.goals)
+
+
+def _lengthened(scenario: Scenario) -> Lengthened:
+    """The same for the cycles alone."""
     warmup, measured = scenario.core.duration_s
     hidden = list(_hidden(scenario.core.random_states(), measured))
     if not hidden:

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
@@ -20,6 +20,8 @@ from forebay.search.independence import different, enough
 from forebay.search.listener import SILENT, Listener
 from forebay.search.noisy_root import Noise, Point, scatter
 from forebay.search.plan import Measure, Outcome, Plan
+from forebay.search.port_classes import needs_larger_buffer
+from forebay.search.range_end import end_of_range, never_full
 
 __all__ = ["SearchState"]
 
@@ -37,6 +39,10 @@ WIDEST, FILLS = 1.4, 8
 FEWEST = 4
 #: Buffers at most whose own runs complete a proof that there is no answer, and how many times the runs of a look each.
 PROOFS, MOST_OF_A_PROOF = 6, 4
+#: How far the range is extended at a time.
+FURTHER = 4
+#: One-sided level at which a margin falls towards the largest buffer, one comparison among many.
+SURELY_FALLING = 0.999
 NOTHING = Replications()
 
 
@@ -337,8 +343,13 @@ class SearchState:
             if not left and not promising:
                 nearest = self._unproven(level)
                 if nearest is None:
-                    outcome.impossible = True
                     outcome.excluded = {goal.key: [*self._excluded_by(goal, level)] for goal in self.goals}
+                    if self._nothing_beyond(outcome.excluded):
+                        outcome.impossible = True
+                    elif self.reach_further():
+                        continue
+                    else:
+                        outcome.notes.append(end_of_range(self.plan))
                     return
                 seen = len(self.samples[nearest])
                 if proofs >= PROOFS or seen >= MOST_OF_A_PROOF * runs:
@@ -357,6 +368,43 @@ class SearchState:
             self._listener.on_range(self.plan.words.between(left[0][0], left[-1][1]))
             self.sample([at], runs)
         outcome.between = self.undecided()
+
+    def reach_further(self) -> bool:
+        """Extend the range if larger buffers may meet every goal and runs can judge them; whether it was extended."""
+        plan, top = self.plan, max(self.samples)
+        if plan.furthest is None or plan.furthest <= plan.ceiling or never_full(self.samples[top], plan):
+            return False
+        if any(self._falls(goal) and self.samples[top].mean_margin(goal) < 0 for goal in self.goals):
+            return False
+        self.plan = replace(plan, ceiling=min(plan.furthest, FURTHER * plan.ceiling))
+        return True
+
+    def _nothing_beyond(self, excluded: Mapping[str, Sequence[tuple[int, int]]]) -> bool:
+        """Whether no buffer beyond the range meets every goal, where none within it does.
+
+        Either the largest buffer misses a goal that larger ones miss by more, or it was never full: larger ones then
+        give the same runs.
+        """
+        plan, top = self.plan, max(self.samples)
+        if plan.furthest is None or plan.missed_later or never_full(self.samples[top], plan):
+            return True
+        ends = {goal: excluded[goal.key] for goal in self.goals}
+        return any(self._falls(goal) and any(low <= top <= high for low, high in ends[goal]) for goal in self.goals)
+
+    def _falls(self, goal: Goal) -> bool:
+        """Whether a larger buffer than all measured ones is further from a goal, as one on the queue always is."""
+        if not needs_larger_buffer(goal):
+            return True
+        top = max(self.samples)
+        if not self._averages:
+            return False
+        return any(self._above(at, top, goal) for at in self.samples if top / ALIKE <= at < top)
+
+    def _above(self, one: int, other: int, goal: Goal) -> bool:
+        """Whether the margin of a goal is surely larger at one buffer than at another one."""
+        variance = sum(self.noise(goal, at).variance / len(self.samples[at]) for at in (one, other))
+        rise = self.samples[one].mean_margin(goal) - self.samples[other].mean_margin(goal)
+        return rise > statistics.normal_quantile(SURELY_FALLING) * math.sqrt(variance) > 0
 
     def _unproven(self, level: float) -> int | None:
         """The buffer that comes nearest to meeting all goals, unless its own runs exclude that it does."""
@@ -377,6 +425,8 @@ class SearchState:
         if any(low <= buffer <= high for low, high in outcome.excluded.get(goal.key, ())):
             return Verdict.MISSED
         found = self.together(buffer, [goal])
+        if found is Verdict.MET and goal in self.plan.missed_later:
+            return Verdict.UNCLEAR
         surely = found is Verdict.UNCLEAR and self._averages and self.missed_surely(buffer, goal, CLEAR)
         return Verdict.MISSED if surely else found
 
@@ -403,7 +453,22 @@ class SearchState:
         promising += [] if self.misses(nearest, self.goals) else [nearest]
         ends = [*(end for ends in left for end in ends), *promising] or [self.plan.floor, self.plan.ceiling]
         met = [at for at in self.samples if at >= min(ends) and self.together(at, self.goals) is Verdict.MET]
-        return min(ends), min([max(ends), *met])
+        return self._without_misses(min(ends), min([max(ends), *met]))
+
+    def _without_misses(self, low: int, high: int) -> tuple[int, int]:
+        """An interval without the measured buffers at either end that miss a goal, if any other is left."""
+        inside = [at for at in sorted(self.samples) if low <= at <= high]
+        clear = [at for at in inside if not self._missed_by_any(at)]
+        if not clear:
+            return low, high
+        # Below the smallest measured buffer and above the largest one nothing is known.
+        below = [at + 1 for at in inside if at < clear[0] and min(self.samples) <= low]
+        above = [at - 1 for at in inside if at > clear[-1] and max(self.samples) >= high]
+        return max([low, *below]), min([high, *above])
+
+    def _missed_by_any(self, buffer: int) -> bool:
+        """Whether the verdict on a goal at a measured buffer is that it is missed."""
+        return any(self.verdict_on(buffer, goal, Outcome()) is Verdict.MISSED for goal in self.goals)
 
     def _about_the_nearest(self) -> tuple[int, int]:
         """The interval about the nearest miss, up to its neighbors that miss a goal."""

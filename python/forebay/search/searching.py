@@ -100,8 +100,11 @@ class Searching:
         question, budget = self.question, self.precision.budget
         has_smaller = question.variable.is_target and self.precision.fraction is None and bool(self.scenario.goals)
         found = budget.search(self, self.means.resumption, self.at_once if has_smaller else None)
-        if not question.runs.decided and found.scenario.goals:
-            found.outcome.leave_undecided(found.search.plan.ceiling)
+        outcome, runs = found.outcome, question.runs
+        # What runs exclude is excluded in the long run, too.
+        missed_later = bool(runs.missed_later) and outcome.buffer is not None
+        if missed_later or (not runs.decided and found.scenario.goals):
+            outcome.leave_undecided(None if missed_later else found.search.plan.ceiling)
             if budget.unlimited:
                 found.search.show_ends(ENDS)
         return found
@@ -138,9 +141,12 @@ class Searching:
             question.of_rules if kind in (Search, SearchState) else (),
             all_rules=self.precision.fraction is not None or not measure.replicates,
         )
-        plan = plan_of(variable, named, self.precision)
+        plan = replace(plan_of(variable, named, self.precision), missed_later=question.runs.missed_later)
         if in_real_time(measure.engine):
             plan = replace(plan, most_fresh=min(plan.most_fresh, USUAL))
+        if measure.strata is not None:
+            # An observation is a mean over its strata, and so is its longest wait.
+            plan = replace(plan, longest_wait_tells=False)
         if kind is QuickLook and simulates_hosts(measure.engine) and variable.is_target:
             plan = replace(plan, prior=prior(measure.scenario, measure.scenario.goals))
         return plan

@@ -171,7 +171,7 @@ class Search(ConfirmingSearch):
                 outcome.notes.append(Warning(Kind.MISSED_AGAIN, text, values=values))
                 top = interval
                 break
-            if top >= self.plan.ceiling:
+            if top >= self.plan.ceiling and not self.reach_further():
                 return None
             top = min(2 * top, self.plan.ceiling)
             self.sample([top], self.plan.analyses[0])
@@ -471,9 +471,12 @@ class Search(ConfirmingSearch):
                 continue
             # The first two steps are as fine as the search, the later ones ever longer.
             factor = (1 + plan.resolution) ** (self._attempts if self._attempts > 2 else 1)
-            buffer = self._step_up(buffer, factor, large, outcome)
-            outcome.needs_at_least = (outcome.needs_at_least[0], buffer if buffer <= plan.ceiling else None)
-            if buffer > plan.ceiling or buffer in self._refused:
+            buffer, end = self._step_up(buffer, factor, large, outcome), self.plan.ceiling
+            if (buffer > end or end in self._refused) and self.reach_further():
+                buffer = max(buffer, math.ceil(end * factor))
+            beyond = buffer > self.plan.ceiling
+            outcome.needs_at_least = (outcome.needs_at_least[0], None if beyond else buffer)
+            if beyond or buffer in self._refused:
                 break
         self._note_no_margin(outcome)
 

@@ -81,12 +81,21 @@ _WEIGHT = (
     Kind.HIGH_LOSS,
     Kind.STARVED_GROUP,
     Kind.TINY_BUFFER,
+    Kind.OVERLOADED,
     Kind.RARE_STATE,
     Kind.SHORT_RUN,
 )
 
 #: Kinds of warnings that explain why nothing was decided.
-_REASONS = (Kind.TIME_OVER, Kind.NO_MARGIN, Kind.RARE_STATE, Kind.SHORT_RUN, Kind.REFUSED)
+_REASONS = (
+    Kind.TIME_OVER,
+    Kind.OVERLOADED,
+    Kind.NO_MARGIN,
+    Kind.RANGE_END,
+    Kind.RARE_STATE,
+    Kind.SHORT_RUN,
+    Kind.REFUSED,
+)
 
 
 def brief(buffer: Quantity) -> str:
@@ -286,7 +295,7 @@ def configured(answer: Recommendation) -> str:
     if own.verdict == "missed":
         return f"{capitalized(who)} miss{'es' if verb else ''} {what}{runs}."
     # More runs of the same length show no state that these do not.
-    hidden = any(warning.kind is Kind.RARE_STATE for warning in answer.warnings)
+    hidden = any(warning.kind in {Kind.RARE_STATE, Kind.OVERLOADED} for warning in answer.warnings)
     enough = hidden or own.runs > 2 * runs_for_confidence(answer.level)
     more = "" if enough else " Run `forebay check` to decide it."
     return f"The runs do not decide whether {who} meet{verb} {what}{runs}.{more}"

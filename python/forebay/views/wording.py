@@ -207,20 +207,8 @@ def extreme(answer: Recommendation) -> str:
 
 
 def nothing_meets(answer: Recommendation) -> str:
-    """The quantity of which no value meets the goals, at the beginning of a sentence.
-
-    A buffer beyond the range may still meet goals that need a larger buffer. If no other goal is missed at the largest
-    buffer, the sentence names this end.
-    """
+    """The quantity of which no value meets the goals, at the beginning of a sentence."""
     if not isinstance(answer.variable, RangeVariable):
-        # `run` and `compare` import this module, and need no search.
-        from forebay.search.port_classes import needs_larger_buffer
-        from forebay.views.goal_table import goal_rows
-
-        ends = [(row.goal, row.largest) for row in goal_rows(answer)]
-        missed = [(goal, at) for goal, at in ends if at is not None and at.verdict == "missed"]
-        if missed and all(needs_larger_buffer(goal) for goal, _ in missed):
-            return f"No buffer up to {count(missed[0][1].buffer)}"
         return "No buffer"
     low, high = (answer.variable.value_of(end) for end in (answer.variable.range.low, answer.variable.range.high))
     return f"No {answer.variable.key} from {low.number_text} to {high.words}"
