@@ -249,7 +249,7 @@ def test_root_s_command_has_the_capabilities_of_programs_of_the_network(home: Pa
         (["--peer", "x 'y", "--", "true"], "--peer: found `x 'y` (no closing quotation)"),
         (["--for", "5", "--", "true"], "--for: found `5`; allowed: a time"),
         (["--peer", "true", "--wait", "5", "--", "true"], "--wait: found `5`; allowed: a time"),
-        (["--wait", "5s", "--", "true"], "--wait: found without a --peer to wait for"),
+        (["--wait", "5s", "--", "true"], "--wait: found without --peer; allowed: together with --peer COMMAND"),
         (["--with", "watching", "--", "true"], "cca `bbr3` in group `watching`"),
         (["true", "-c", "x"], "emulate: unknown option `-c`"),
     ],

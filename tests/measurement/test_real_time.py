@@ -180,7 +180,7 @@ def fluid_refuses(monkeypatch: pytest.MonkeyPatch, fluid_in_real_time: None) -> 
 
 UNAVAILABLE = "the kernel engine cannot run here: no /dev/net/tun (modprobe tun)"
 UNTRUSTED = "the kernel engine refuses its own run: packets were 40 ms late"
-ALONE = "beside the fluid engine, which runs in real time, one replication at a time"
+ALONE = "with the fluid engine, which runs in real time, one replication at a time"
 
 
 def test_no_engine_that_simulates_is_in_real_time() -> None:
@@ -316,7 +316,7 @@ def test_compare_asks_engines_in_real_time_only_where_they_are_named(small: Path
     assert len(scarce.points) > 5, "the range of the others"
     assert ["fluid" in point.answers for point in scarce.points].count(True) == 1, "the scenario's own buffer"
     for name, statements in [
-        ("packet", "found `packet`, which is asked in any case"),
+        ("packet", "found `packet`, which is always compared"),
         ("fluidd", "did you mean `fluid`"),
     ]:
         with pytest.raises(InputError, match=statements) as refused:
@@ -331,14 +331,14 @@ def test_compare_says_beforehand_how_long_it_takes(small: Path) -> None:
     assert done.code == 0
     text = "the fluid engine runs in real time, one replication at a time: "
     assert done.err == f"{text}4 replications of 35 s take 2 min 20 s at least\n", "named twice, asked once"
-    assert re.search(r"^ *fluid +yes", done.out, re.MULTILINE)
+    assert re.search(r"^metric .*\bfluid\b", done.out, re.MULTILINE)
     assert called(*requested, "--engine", "fluid", "--json").err == ""
     without = called(*requested)
     assert (without.code, without.err) == (0, "")
-    assert not re.search(r"^ *fluid ", without.out, re.MULTILINE)
+    assert not re.search(r"^metric .*\bfluid\b", without.out, re.MULTILINE)
     refused = called(*requested, "--engine", "packet")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith("forebay: --engine: found `packet`, which is asked in any case; allowed: ")
+    assert refused.err.startswith("forebay: --engine: found `packet`, which is always compared; allowed: ")
 
 
 def test_compare_ends_where_the_machine_cannot_and_lists_what_was_not_believed(
@@ -397,7 +397,7 @@ def test_a_sweep_in_real_time_stays_on_this_machine_and_on_one_thread(tmp_path: 
     with pytest.raises(InputError, match=f"^jobs: found 2 {ALONE}; allowed: 1$"):
         swept(tmp_path / "x", "link.buffer=5p,9p", engine="fluid", jobs=2)
     for over in ("engine=packet,fluid", "engine=fluid"):
-        with pytest.raises(InputError, match=f"^scheduler: found it {ALONE}; allowed: this machine$"):
+        with pytest.raises(InputError, match=f"^scheduler: not available {ALONE}; allowed: this machine$"):
             swept(tmp_path / "x", over, scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "x").exists(), "refused before anything is written"
 
@@ -458,7 +458,7 @@ def test_recommend_measures_in_real_time_one_after_the_other(small: Path) -> Non
     scenario, messages = Scenario.load(small), list[str]()
     with pytest.raises(InputError, match=f"^jobs: found 2 {ALONE}; allowed: 1$"):
         recommend(scenario, engine="fluid", jobs=2)
-    with pytest.raises(InputError, match=f"^scheduler: found it {ALONE}; allowed: this machine$"):
+    with pytest.raises(InputError, match=f"^scheduler: not available {ALONE}; allowed: this machine$"):
         recommend(scenario, engine="fluid", scheduler="tcp://127.0.0.1:1")
     answer = recommend(scenario, engine="fluid", tell=messages.append)
     assert answer.buffer is not None
