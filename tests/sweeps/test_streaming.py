@@ -132,12 +132,13 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 
 @pytest.mark.long
 def test_the_memory_of_a_process_grows_little_with_the_rows(tmp_path: Path) -> None:
+    """Arenas of libraries grow up to about 50,000 rows."""
     peaks = []
-    for cells in (20_000, 60_000):
+    for cells in (60_000, 120_000):
         command = [sys.executable, "-c", SWEEP, str(cells), str(tmp_path / str(cells)), QUICK]
         peaks.append(1024 * int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    assert (peaks[1] - peaks[0]) / 40_000 < 1000
-    assert peaks[1] < 300e6
+    assert (peaks[1] - peaks[0]) / 60_000 < 500
+    assert peaks[1] < 400e6
 
 
 def test_a_picture_of_very_many_cells_has_some_of_them_and_says_how_many(

@@ -56,7 +56,12 @@ export const GUIDES: Record<string, Guide> = {
     ],
     reason: "With 250 packets the queue never becomes empty, so the link is busy all the time already.",
     meaning: "Beyond the buffer at which the link is always busy, each further packet only adds delay.",
-    links: [{ title: "Avrachenkov and others, 2005", url: doi("10.1109/CDC.2005.1582312") }],
+    links: [
+      {
+        title: "Avrachenkov and others, 2005",
+        url: search("Optimal choice of the buffer size in the Internet routers"),
+      },
+    ],
     scale: {
       ...{ title: "rise of the utilization", unit: "percentage points", value: gain(1, 2) },
       ...{ bounds: [3, 15], answers: [0, 1, 2], range: [-2, 25] },
@@ -163,7 +168,12 @@ export const GUIDES: Record<string, Guide> = {
     reason:
       "Packets arrive in bursts, and a very small buffer drops part of a burst on a link that is not full.",
     meaning: "A smaller window reduction does not replace a buffer that holds a burst.",
-    links: [{ title: "Barman, Smaragdakis and Matta, 2004", url: doi("10.1109/GLOCOM.2004.1378255") }],
+    links: [
+      {
+        title: "Barman, Smaragdakis and Matta, 2004",
+        url: search("The Effect of Router Buffer Size on HighSpeed TCP Performance"),
+      },
+    ],
     scale: {
       ...{ title: "utilization with 13 packets", unit: "%" },
       value: (it) => 100 * it.value(0, "utilization"),
