@@ -41,6 +41,7 @@ class RandomState(TypedDict):
         "outages",
         "overload",
         "gilbert_elliott",
+        "random_loss",
         "schedule",
     ]
     #: Mean time between two occurrences of the rarer phase; infinite without a mean, None for a draw per replication.

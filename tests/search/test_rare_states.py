@@ -52,6 +52,34 @@ def fading(cycle_s: float, measure: str = "10s") -> Scenario:
     return Scenario.parse(FADING.format(to_bad=1 / (0.8 * packets), to_good=1 / (0.2 * packets), measure=measure))
 
 
+#: A medium that loses one packet in 2,000, of 30 packets a second.
+SELDOM = """
+[link]
+rate = "10Mbps"
+buffer = "100p"
+loss = { random = 0.0005 }
+[[flows]]
+name = "web"
+rtt = "10ms"
+workload = { periodic = { every = "200ms", size = "9kB" } }
+[run]
+warmup = "1s"
+measure = "MEASURE"
+[goal]
+"web.completion_time_p99" = "<= 40ms"
+"""
+
+
+def test_a_random_loss_that_most_runs_do_not_have_is_a_rare_state() -> None:
+    short = lengthened(Scenario.parse(SELDOM.replace("MEASURE", "4s")))
+    assert not short.decided
+    assert [warning.kind for warning in short.warnings] == [Kind.RARE_STATE]
+    middle = lengthened(Scenario.parse(SELDOM.replace("MEASURE", "30s")))
+    assert middle.decided
+    assert middle.scenario.core.duration_s[1] > 150
+    assert not lengthened(Scenario.parse(SELDOM.replace("MEASURE", "300s"))).warnings
+
+
 def test_a_run_measures_a_whole_cycle_of_a_schedule() -> None:
     found = lengthened(Scenario.parse(FALLING))
     assert found.decided

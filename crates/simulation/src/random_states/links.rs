@@ -1,7 +1,9 @@
 //! The random states of links: rates and outages that replications draw, media that lose in bursts,
 //! and schedules that a run does not see whole.
 
-use forebay_scenario::{GilbertElliott, Link, Outages, RunPlan, Scenario, Varying};
+use forebay_scenario::{
+    FlowGroup, GilbertElliott, Link, Outages, RunPlan, Scenario, Varying, Workload,
+};
 use forebay_units::Time;
 
 use super::state::{Found, MOST_EVENTS, Rarer, StateKind, seconds};
@@ -30,6 +32,7 @@ pub(crate) fn of_link<'a>(scenario: &'a Scenario, number: usize) -> Vec<Found<'a
     all.extend(crossed.delay());
     all.extend(crossed.outages());
     all.extend(crossed.loss());
+    all.extend(crossed.random_loss(scenario));
     all
 }
 
@@ -161,6 +164,40 @@ impl<'a> Crossed<'a> {
         let found = Found::of_process(StateKind::GilbertElliott, names, &rarer);
         (cycle_s > self.run.measure.as_secs_f64()).then_some(found)
     }
+
+    /// Single random losses, if most runs have none although one run in [`SELDOM`] has one.
+    fn random_loss(&self, scenario: &Scenario) -> Option<Found<'a>> {
+        let share = self.link.loss.random;
+        let groups = scenario.flows().iter();
+        let crossing = groups.filter(|group| group.path.contains(&self.number));
+        let offered: Option<f64> = crossing.map(offered).sum();
+        let carried = self.link.rate.as_bits_per_second() as f64;
+        let packets = offered.unwrap_or(carried).min(carried) / (8.0 * self.packet_bytes);
+        let cycle_s = 1.0 / (share * packets);
+        let measure_s = self.run.measure.as_secs_f64();
+        if !(measure_s..SELDOM * measure_s).contains(&cycle_s) {
+            return None;
+        }
+        let rarer = Rarer::of_flows(1, 0.0, cycle_s);
+        let names = self.names("loss.random", "A random loss", "on");
+        Some(Found::of_process(StateKind::RandomLoss, names, &rarer))
+    }
+}
+
+/// Runs of which one has a random loss, beyond which the loss is too rare to decide a goal on a
+/// mean.
+const SELDOM: f64 = 100.0;
+
+/// Mean load of a group in bits per second; none if the network decides it.
+fn offered(group: &FlowGroup) -> Option<f64> {
+    let periodic = || match &group.workload {
+        Workload::Periodic { every, size } => {
+            Some(8.0 * size.mean() / every.mean() * group.count as f64)
+        }
+        _ => None,
+    };
+    let rate = group.unresponsive_rate().or_else(|| group.open_loop_rate());
+    rate.or_else(periodic)
 }
 
 /// The beginning of the first step that the run misses: of steps that repeat, one of which nothing

@@ -46,6 +46,8 @@ pub enum StateKind {
     Overload,
     /// Bursts of losses of a medium, which depend on the packets.
     GilbertElliott,
+    /// Single random losses of a medium, of which a run may have none.
+    RandomLoss,
     /// A cycle or an event at a time that is known, which a run misses at least in part.
     Schedule,
 }
@@ -66,6 +68,7 @@ impl StateKind {
             Self::Outages => "outages",
             Self::Overload => "overload",
             Self::GilbertElliott => "gilbert_elliott",
+            Self::RandomLoss => "random_loss",
             Self::Schedule => "schedule",
         }
     }

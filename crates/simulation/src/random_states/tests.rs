@@ -398,6 +398,17 @@ fn states_are_named_by_their_keys_and_cycles() {
                 "A burst of losses on link `link` every 100 s",
             )],
         ),
+        // 125 packets a second, one of 5,000 lost.
+        (
+            "rate = \"12Mbps\"\nloss = { random = \"0.02%\" }",
+            "packet = \"1000B\"\nworkload = { poisson = { rate = \"1Mbps\" } }",
+            vec![state(
+                "link.loss.random",
+                "random_loss",
+                false,
+                "A random loss on link `link` every 40 s",
+            )],
+        ),
         (
             &steps("[\"290s\", \"1Mbps\"]], repeat = \"5min\""),
             load,
@@ -509,6 +520,9 @@ fn states_that_no_run_misses_are_left_out() {
             "rate = \"12Mbps\"\nloss = { gilbert_elliott = { to_bad = \"1%\", to_good = \"10%\" } }",
             load,
         ),
+        // Some in each run, and one in a thousand runs.
+        ("rate = \"12Mbps\"\nloss = { random = \"1%\" }", load),
+        ("rate = \"12Mbps\"\nloss = { random = 1e-7 }", load),
         (
             "rate = \"12Mbps\"\nloss = { gilbert_elliott = { to_bad = \"0%\", to_good = \"0.0001%\" } }",
             load,
