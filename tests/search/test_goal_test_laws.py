@@ -14,7 +14,7 @@ from scipy import stats
 from forebay import Scenario
 from forebay.inputs.goals import Goal
 from forebay.results import statistics
-from forebay.results.metric import unit_of
+from forebay.results.metric import NEVER_S, unit_of
 from forebay.results.report import Report
 from forebay.search.goal_test import MeanTest, ShareTest, Verdict
 from forebay.search.independence import Step, different, enough, in_step, outcomes
@@ -22,6 +22,19 @@ from forebay.search.rule_verdict import Miss, RuleVerdict, worst_miss
 from tests.support.tiers import examples
 
 HIGH, LOW = Goal("utilization", ">=", 0.5), Goal("loss_rate", "<=", 0.1)
+
+
+def test_a_few_runs_in_which_no_transfer_ended_are_no_evidence_of_a_miss() -> None:
+    goal, test = Goal("completion_time_p50", "<=", 2.0), MeanTest()
+    ended = [report({"completion_time_p50_s": 1 + 1e-6 * k}) for k in range(30)]
+    never = [report({"completion_time_p50_s": NEVER_S}) for _ in range(10)]
+    assert test.evidence_missed([*ended, *never], goal) == 0
+    late = [report({"completion_time_p50_s": 3 + 1e-6 * k}) for k in range(30)]
+    assert test.evidence_missed(late, goal) > 0.95
+    assert (
+        test.evidence_missed([*ended[:8], *[report({"completion_time_p50_s": NEVER_S + k}) for k in range(30)]], goal)
+        > 0.95
+    )
 
 
 def report(metrics: Mapping[str, float]) -> Report:

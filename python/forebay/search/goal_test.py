@@ -15,6 +15,7 @@ from typing import Protocol
 
 from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
+from forebay.results.metric import NEVER_S
 from forebay.results.report import Report
 from forebay.search.independence import different, enough, outcomes
 
@@ -30,6 +31,7 @@ __all__ = [
     "observations",
     "relative_margin",
     "relative_margins",
+    "sometimes_unfinished",
 ]
 
 Reports = Sequence[Report]
@@ -105,6 +107,18 @@ def mean_margin(goal: Goal, reports: Reports) -> float:
     if isinstance(reports, Replications):
         return reports.mean_margin(goal)
     return math.fsum(relative_margins(goal, reports)) / len(reports)
+
+
+def sometimes_unfinished(goal: Goal, reports: Reports) -> bool:
+    """Whether no transfer ended in some runs, but in fewer than half: these may only have begun too late to end.
+
+    Such runs count as `NEVER_S`, so that a few of them decide a mean. They are no evidence that a goal is missed.
+    """
+    if not goal.name.rpartition(".")[2].startswith("completion_time_"):
+        return False
+    never = goal.margin(NEVER_S / 2) / (abs(goal.threshold) or 1.0)
+    unfinished = sum(margin <= never for margin in relative_margins(goal, reports))
+    return 0 < unfinished < len(reports) / 2
 
 
 def observations(samples: Mapping[int, Reports], goal: Goal) -> Iterator[tuple[float, float]]:
@@ -184,7 +198,11 @@ class MeanTest:
         """One minus the p-value that a goal is met; `best` is the best margin where it is at least as hard to meet."""
         turned = [-margin for margin in relative_margins(goal, outcomes(reports))]
         # A mean at the threshold meets the goal.
-        return 0.0 if max(turned) <= 0 else statistics.bootstrap_confidence(turned, -best)
+        return (
+            0.0
+            if max(turned) <= 0 or sometimes_unfinished(goal, reports)
+            else statistics.bootstrap_confidence(turned, -best)
+        )
 
     def margin(self, reports: Reports, goals: Sequence[Goal]) -> float:
         """The smallest margin of a mean, relative to its threshold."""
