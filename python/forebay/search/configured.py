@@ -60,7 +60,11 @@ def configured_verdict(evidence: Evidence, place: int, confidence: float) -> Con
     if outcome.impossible and place in search.samples:
         each = {goal.key: _WORDS[search.verdict_on(place, goal, outcome)] for goal in goals}
         if "missed" in each.values():
-            return _of_all(each, outcome.runs)
+            runs = len(search.samples[place])
+            # A few runs exclude a buffer together with their neighbors; that a goal is met they do not show.
+            few = [goal.key for goal in goals if runs < search.plan.least_runs and not search.derived(place, goal)]
+            each |= {key: "undecided" for key in few if each[key] == "met"}
+            return _of_all(each, runs)
     return _tested(evidence, place, confidence)
 
 

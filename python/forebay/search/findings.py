@@ -104,8 +104,12 @@ def _goal_at(evidence: Evidence, goal: Goal, packets: int) -> GoalAt:
     reports = search.samples[packets]
     found = search.verdict_on(packets, goal, evidence.outcome)
     verdict: GoalVerdict = "undecided" if found is Verdict.UNCLEAR else "met" if found is Verdict.MET else "missed"
-    few = len(reports) < ENOUGH_FOR_INTERVAL and search.nearby_runs(packets) < ENOUGH_FOR_INTERVAL
-    if verdict == "met" and few and evidence.measure.replicates and not search.derived(packets, goal):
+    if (
+        verdict == "met"
+        and len(reports) < ENOUGH_FOR_INTERVAL
+        and evidence.measure.replicates
+        and not search.derived(packets, goal)
+    ):
         # A run or two that meet a goal show no rare state that misses it.
         verdict = "undecided"
     return GoalAt(evidence.size(packets), _estimate(goal, reports), verdict, len(reports))

@@ -139,7 +139,8 @@ def verdict_cell(row: GoalRow, at: GoalAt | None, *, interval: bool) -> str:
     name, exact = row.goal.name, interval or at.verdict == "undecided"
     shown = formatting.estimate(name, at.measured) if exact else formatting.value(name, at.measured.mean)
     runs = f" ({formatting.counted(at.runs, 'run')})" if exact and not at.measured.half_width else ""
-    return f"{shown}{runs} {at.verdict}"
+    between = ", " if shown.startswith("never") else " "
+    return f"{shown}{runs}{between}{at.verdict}"
 
 
 def region(answer: Recommendation, row: GoalRow) -> Region:
