@@ -48,6 +48,24 @@ def test_the_bound_is_that_of_the_load() -> None:
     assert Overload(another()).least_loss == pytest.approx(1 - 2 / 3.4)
 
 
+def test_packets_of_several_sizes_and_framing_weaken_and_strengthen_the_bound() -> None:
+    mixed = another("200B")
+    assert 0 < Overload(mixed).least_loss < 1 - 2 / 3.4
+    # With 38 bytes of framing for each, 1,000 bytes take as long as 1,038.
+    framed = BASE.changed("link.rate_layer=l1", "flows.background.workload.poisson.rate=2Mbps")
+    assert Overload(framed).least_loss == pytest.approx(1 - 1000 / 1038)
+    for scenario in (mixed, framed):
+        measured = scenario.changed("run.measure=200s", "link.buffer=20p").run().metrics["loss_rate"].mean
+        assert measured >= Overload(scenario).least_loss - 0.01
+
+
+def test_a_drawn_number_of_flows_counts_if_the_smallest_overloads_the_link() -> None:
+    flows = "{ on_off = { peak = '600kbps', on = { exponential = '100ms' }, off = { exponential = '100ms' } } }"
+    text = OVERLOADED.replace('{ poisson = { rate = "2.4Mbps" } }', f"{flows}\ncount = {{ choice = [8, 16] }}")
+    assert Overload(Scenario.parse(text)).least_loss == pytest.approx(LEAST)
+    assert not Overload(Scenario.parse(text.replace("[8, 16]", "[4, 16]"))).goals
+
+
 def test_a_buffer_that_holds_the_excess_of_a_short_run_is_no_answer() -> None:
     answer = recommend(BASE)
     assert (answer.verdict, answer.buffer, answer.between) == ("undecided", None, None)
@@ -99,10 +117,19 @@ def test_the_loss_of_the_only_group_is_that_of_the_link() -> None:
         BASE.changed("flows.background.stop=3s"),
         BASE.changed("flows.background.start=3s"),
         BASE.changed("run.measure=5s", "link.loss={random=0.01}"),
-        another("200B"),
+        BASE.changed('link.rate={ steps = [["0s", "1Mbps"], ["1s", "20Mbps"]] }'),
+        BASE.changed("flows.background.count={ uniform = [1, 3] }"),
         another(more='stop = "3s"'),
     ],
-    ids=["below the rate", "ends", "begins late", "other losses", "two sizes", "one of two ends"],
+    ids=[
+        "below the rate",
+        "ends",
+        "begins late",
+        "other losses",
+        "a changing rate",
+        "a drawn number",
+        "one of two ends",
+    ],
 )
 def test_nothing_is_derived_from_a_load_that_does_not_last_or_bounds_nothing(scenario: Scenario) -> None:
     assert not Overload(scenario).goals

@@ -276,6 +276,8 @@ class ClassSteps:
             also=also,
             # Steps reach no further, so that larger buffers have to be excluded.
             furthest=ceiling,
+            shows_full=("loss",),
+            opposing=tuple(goal for goal in self.classes.scenario.goals if not needs_larger_buffer(goal)),
         )
 
     def _prove(self, of: PortClass) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -75,8 +75,12 @@ class Plan:
         Fresh runs at one buffer at most, unless the confidence needs more.
     furthest : int, optional
         The range is extended up to this buffer while larger ones may meet every goal; None if nothing lies beyond it.
-    longest_wait_tells : bool
-        Whether the longest wait at the link tells that the buffer was full.
+    shows_full : tuple of str
+        Metrics that tell whether the buffer was full: "loss", and "wait" for the longest wait.
+    never_full_from_start : callable, optional
+        Whether runs at a buffer never fill it, the warm-up included.
+    opposing : tuple of Goal
+        Goals that a larger buffer never brings nearer.
     missed_later : tuple of Goal
         Goals that runs may meet although longer runs miss them.
     """
@@ -98,7 +102,9 @@ class Plan:
     least: int | None = None
     most_fresh: int = 1024
     furthest: int | None = None
-    longest_wait_tells: bool = False
+    shows_full: tuple[str, ...] = ()
+    never_full_from_start: Callable[[int], bool] | None = None
+    opposing: tuple[Goal, ...] = ()
     missed_later: tuple[Goal, ...] = ()
 
     def __post_init__(self) -> None:

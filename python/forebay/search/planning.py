@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from forebay import _core
@@ -16,6 +16,7 @@ from forebay.search.delay_bound import NOT_CONSTANT, delay_bounds
 from forebay.search.goal_test import FRESH
 from forebay.search.options import Precision
 from forebay.search.plan import Plan
+from forebay.search.port_classes import needs_larger_buffer
 from forebay.search.range_variable import RangeVariable, RangeWords
 
 __all__ = ["RequestedBuffers", "configured_packets", "plan_of", "reach"]
@@ -27,6 +28,8 @@ CEILING_BDP = 16.0
 AFFORDABLE_PACKETS, LEAST_FRESH = 2e7, 32
 #: Part of the measured time in which a buffer has to empty so that a run can judge it.
 PART_OF_A_RUN = 0.25
+#: Disciplines that send in the order of arrival and whose thresholds do not grow with the buffer.
+WAITS_TELL = frozenset({"droptail", "codel", "pie", "cobalt", "drophead"})
 #: Parts of a range between the values of the first look, at least.
 PARTS = 6
 
@@ -70,7 +73,7 @@ def plan_of(variable: BufferVariable | RangeVariable, named: RequestedBuffers, p
 def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     scenario = variable.scenario
-    largest, ceiling = reach(variable.scale, at_least=configured_packets(variable))
+    largest, ceiling = reach(variable.scale, at_least=max(configured_packets(variable), *named.requested, 0))
     of_rules = [packets for packets in named.of_rules if named.all_rules or packets > largest]
     return Plan(
         smallest=1,
@@ -85,7 +88,8 @@ def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision
         least=precision.least_runs,
         most_fresh=_affordable(scenario),
         furthest=_furthest(variable, ceiling),
-        longest_wait_tells=_longest_wait_tells(variable),
+        shows_full=tuple(_shows_full(variable)),
+        opposing=tuple(goal for goal in scenario.goals if variable.is_target and not needs_larger_buffer(goal)),
     )
 
 
@@ -134,10 +138,19 @@ def _furthest(variable: BufferVariable, ceiling: int) -> int:
     return max(ceiling, furthest)
 
 
-def _longest_wait_tells(variable: BufferVariable) -> bool:
-    """Whether a packet that finds the target link's buffer nearly full waits nearly as long as the buffer is."""
-    target = next(link for link in variable.scenario.resolved["links"] if link["target"])
-    return variable.is_target and isinstance(target["rate"], str) and not any(target.get(key) for key in NOT_CONSTANT)
+def _shows_full(variable: BufferVariable) -> Iterator[str]:
+    """The metrics of the target link that tell whether the buffer was ever full."""
+    if variable.place[0] is not None:
+        return
+    yield "loss"
+    scenario = variable.scenario
+    links, groups = scenario.resolved["links"], scenario.resolved["flows"]
+    target = next(link for link in links if link["target"])
+    sizes = {str(group["packet"]) for group in groups}
+    constant = isinstance(target["rate"], str) and not any(target.get(key) for key in NOT_CONSTANT)
+    # Packets of one size that wait in turn, and thresholds that do not grow with the buffer.
+    if variable.is_target and constant and scenario.core.queue in WAITS_TELL and len(links) == len(sizes) == 1:
+        yield "wait"
 
 
 def _affordable(scenario: Scenario) -> int:

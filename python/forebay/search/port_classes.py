@@ -114,5 +114,5 @@ class PortClasses:
 
 
 def needs_larger_buffer(goal: Goal) -> bool:
-    """Whether a larger buffer brings a goal nearer: goals on anything but the queue."""
-    return not goal.name.rpartition(".")[2].startswith(OF_SMALL_BUFFERS)
+    """Whether a larger buffer brings a goal nearer: any goal but an upper limit on the queue."""
+    return goal.sense != "<=" or not goal.name.rpartition(".")[2].startswith(OF_SMALL_BUFFERS)

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from forebay.engines import in_real_time
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
+from forebay.scenario import Scenario
 from forebay.search.plan import Plan
 
-__all__ = ["end_of_range", "never_full"]
+__all__ = ["end_of_range", "never_full", "never_full_from_start"]
 
 #: Part of a buffer's size below which the longest wait shows that it was never full.
 LOW = 0.5
+#: Runs that show whether the warm-up fills the buffer.
+FROM_START = 2
 
 
 def never_full(reports: Sequence[Report], plan: Plan) -> bool:
-    """Whether no run at a buffer has filled it: no packet was lost, or the longest wait was far below its size."""
-    return all(map(_lost_nothing, reports)) or (plan.longest_wait_tells and all(map(_stays_low, reports)))
+    """Whether the measured time of no run shows a full buffer: no loss, or a longest wait far below the buffer."""
+    lost_nothing = "loss" in plan.shows_full and all(map(_lost_nothing, reports))
+    return lost_nothing or ("wait" in plan.shows_full and all(map(_stays_low, reports)))
 
 
 def _lost_nothing(report: Report) -> bool:
-    """Whether neither the link nor a group has lost a packet; False if the report has no loss of the link."""
-    of_link = report.metrics.get("loss_rate")
+    """Whether neither the link nor a group has lost a packet, or nothing was sent."""
+    of_link, used = (report.metrics.get(name) for name in ("loss_rate", "utilization"))
+    if of_link is None:
+        return used is not None and used.mean == 0
     losses = [of_link, *(group.metrics.get("loss_rate") for group in report.groups)]
-    return of_link is not None and not any(loss is not None and loss.mean for loss in losses)
+    return not any(loss is not None and loss.mean for loss in losses)
 
 
 def _stays_low(report: Report) -> bool:
@@ -34,10 +41,17 @@ def _stays_low(report: Report) -> bool:
     return longest is not None and longest.mean <= LOW * report.buffer.seconds
 
 
+def never_full_from_start(scenario: Scenario, engine: str, plan: Plan) -> bool:
+    """Whether runs without a warm-up, so that its losses are measured, too, never fill the buffer of a scenario."""
+    warmup, measured = scenario.core.duration_s
+    if warmup == 0 or in_real_time(engine):
+        return True
+    whole = scenario.changed("run.warmup=0s", f"run.measure={warmup + measured:.9g}s")
+    return never_full([whole.run(engine=engine, replications=FROM_START)], plan)
+
+
 def end_of_range(plan: Plan) -> Warning:
     """The warning that buffers beyond the range may meet every goal."""
-    text = (
-        f"no {plan.words.noun} up to {plan.words.counted(plan.ceiling)} meets every goal, and no run can judge larger "
-        "ones"
-    )
+    end = plan.words.counted(plan.ceiling)
+    text = f"no measured {plan.words.noun} up to {end} meets every goal, and no run can judge larger ones"
     return Warning(Kind.RANGE_END, text, values={plan.words.key: plan.words.value(plan.ceiling)})

@@ -15,12 +15,11 @@ from forebay.inputs.goals import Goal, distinct, metric_value
 from forebay.results import statistics
 from forebay.results.report import Report
 from forebay.search.bracketing import NEAR, SURE
-from forebay.search.goal_test import MeanTest, Replications, Verdict, mean_margin
+from forebay.search.goal_test import MeanTest, Replications, Verdict, mean_margin, sometimes_unfinished
 from forebay.search.independence import different, enough
 from forebay.search.listener import SILENT, Listener
 from forebay.search.noisy_root import Noise, Point, scatter
-from forebay.search.plan import Measure, Outcome, Plan
-from forebay.search.port_classes import needs_larger_buffer
+from forebay.search.plan import Measure, Outcome, Plan, without_gaps
 from forebay.search.range_end import end_of_range, never_full
 
 __all__ = ["SearchState"]
@@ -41,8 +40,6 @@ FEWEST = 4
 PROOFS, MOST_OF_A_PROOF = 6, 4
 #: How far the range is extended at a time.
 FURTHER = 4
-#: One-sided level at which a margin falls towards the largest buffer, one comparison among many.
-SURELY_FALLING = 0.999
 NOTHING = Replications()
 
 
@@ -207,7 +204,7 @@ class SearchState:
             margin = self.plan.test.margin(reports, [goal])
             error = math.sqrt(noise.variance / len(reports))
             limit = statistics.student_quantile(level, noise.degrees) * error if error else 0.0
-            if margin < 0 and margin <= -limit:
+            if margin < 0 and margin <= -limit and not sometimes_unfinished(goal, reports):
                 return Verdict.MISSED
             if margin < limit:
                 verdict = Verdict.UNCLEAR
@@ -346,7 +343,7 @@ class SearchState:
                     outcome.excluded = {goal.key: [*self._excluded_by(goal, level)] for goal in self.goals}
                     if self._nothing_beyond(outcome.excluded):
                         outcome.impossible = True
-                    elif self.reach_further():
+                    elif self._look_further():
                         continue
                     else:
                         outcome.notes.append(end_of_range(self.plan))
@@ -372,39 +369,37 @@ class SearchState:
     def reach_further(self) -> bool:
         """Extend the range if larger buffers may meet every goal and runs can judge them; whether it was extended."""
         plan, top = self.plan, max(self.samples)
-        if plan.furthest is None or plan.furthest <= plan.ceiling or never_full(self.samples[top], plan):
+        if plan.furthest is None or plan.furthest <= plan.ceiling or self._ends_never_full():
             return False
-        if any(self._falls(goal) and self.samples[top].mean_margin(goal) < 0 for goal in self.goals):
+        if any(self.samples[top].mean_margin(goal) < 0 for goal in plan.opposing):
             return False
         self.plan = replace(plan, ceiling=min(plan.furthest, FURTHER * plan.ceiling))
+        return True
+
+    def _look_further(self) -> bool:
+        """Extend the range and look at its new part, without gaps where a peak may hide; whether it was extended."""
+        top = max(self.samples)
+        if not self.reach_further():
+            return False
+        self.sample(without_gaps([top, self.plan.ceiling], 2.0), 2)
+        self._sample_around_best()
         return True
 
     def _nothing_beyond(self, excluded: Mapping[str, Sequence[tuple[int, int]]]) -> bool:
         """Whether no buffer beyond the range meets every goal, where none within it does.
 
-        Either the largest buffer misses a goal that larger ones miss by more, or it was never full: larger ones then
-        give the same runs.
+        Either the largest buffer misses a goal that larger ones never meet, or it was never full: larger ones then give
+        the same runs.
         """
         plan, top = self.plan, max(self.samples)
-        if plan.furthest is None or plan.missed_later or never_full(self.samples[top], plan):
+        if plan.furthest is None or plan.missed_later or self._ends_never_full():
             return True
-        ends = {goal: excluded[goal.key] for goal in self.goals}
-        return any(self._falls(goal) and any(low <= top <= high for low, high in ends[goal]) for goal in self.goals)
+        return any(low <= top <= high for goal in plan.opposing for low, high in excluded.get(goal.key, ()))
 
-    def _falls(self, goal: Goal) -> bool:
-        """Whether a larger buffer than all measured ones is further from a goal, as one on the queue always is."""
-        if not needs_larger_buffer(goal):
-            return True
-        top = max(self.samples)
-        if not self._averages:
-            return False
-        return any(self._above(at, top, goal) for at in self.samples if top / ALIKE <= at < top)
-
-    def _above(self, one: int, other: int, goal: Goal) -> bool:
-        """Whether the margin of a goal is surely larger at one buffer than at another one."""
-        variance = sum(self.noise(goal, at).variance / len(self.samples[at]) for at in (one, other))
-        rise = self.samples[one].mean_margin(goal) - self.samples[other].mean_margin(goal)
-        return rise > statistics.normal_quantile(SURELY_FALLING) * math.sqrt(variance) > 0
+    def _ends_never_full(self) -> bool:
+        """Whether the largest buffer was never full, neither in the measured time nor in the warm-up."""
+        top, from_start = max(self.samples), self.plan.never_full_from_start
+        return never_full(self.samples[top], self.plan) and (from_start is None or from_start(top))
 
     def _unproven(self, level: float) -> int | None:
         """The buffer that comes nearest to meeting all goals, unless its own runs exclude that it does."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from forebay.atlas.prior import prior
@@ -24,6 +25,7 @@ from forebay.search.options import Precision
 from forebay.search.plan import Outcome, Plan
 from forebay.search.planning import RequestedBuffers, plan_of
 from forebay.search.quick import QuickLook
+from forebay.search.range_end import never_full_from_start
 from forebay.search.search_state import SearchState
 from forebay.search.smallest import USUAL, Search
 from forebay.search.strata import strata
@@ -146,7 +148,14 @@ class Searching:
             plan = replace(plan, most_fresh=min(plan.most_fresh, USUAL))
         if measure.strata is not None:
             # An observation is a mean over its strata, and so is its longest wait.
-            plan = replace(plan, longest_wait_tells=False)
+            plan = replace(plan, shows_full=tuple(name for name in plan.shows_full if name != "wait"))
+
+        @cache
+        def from_start(packets: int) -> bool:
+            return never_full_from_start(variable.apply(packets), measure.engine, ends)
+
+        ends = plan
+        plan = replace(plan, never_full_from_start=from_start)
         if kind is QuickLook and simulates_hosts(measure.engine) and variable.is_target:
             plan = replace(plan, prior=prior(measure.scenario, measure.scenario.goals))
         return plan
