@@ -11,7 +11,7 @@ export function Engines(props: { found: Tradeoff; own: number; looked: number | 
   const fits = found.isClosedOutside ? ", does not apply" : "";
   const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
   const lines: readonly (readonly [string, Point[]])[] = [
-    ["packet-level model, 95 %", found.points],
+    ["packet-level model, 95 % interval", found.points],
     [`fluid model${isOutside ? ", outside of its domain" : ""}`, found.fluid],
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
