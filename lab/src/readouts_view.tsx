@@ -3,7 +3,7 @@
 import { useRef } from "preact/hooks";
 import type { Model } from "./model.ts";
 import { amount, rate, share, short, time } from "./numbers.ts";
-import type { Readout as Recent } from "./readouts.ts";
+import { countedSince, type Readout as Recent } from "./readouts.ts";
 import { Term, type TermName } from "./terms.tsx";
 
 /** Time for which a number stays, so that it can be read, in milliseconds. */
@@ -26,6 +26,7 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
   const { picture, resolved, report } = model;
   const link = picture?.links[resolved?.target ?? 0];
   const { now, delayS } = useHeld(model);
+  const since = countedSince(picture?.timeS ?? 0, resolved?.warmup_s ?? 0);
   const span = now ? `last ${time(now.spanS)}` : "no span yet";
   const whole = `${time(resolved?.warmup_s ?? 0)} to ${time((resolved?.warmup_s ?? 0) + (resolved?.measure_s ?? 0))}`;
   const mean = (name: string): number => report?.metrics[name]?.mean ?? Number.NaN;
@@ -59,6 +60,7 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
       </dl>
       <dl class="figures" aria-label="Counters">
         <Figure name="time" value={time(picture?.timeS ?? 0)} />
+        <Figure name="counted since" value={time(since)} />
         <Figure name="packets" value={short(link?.arrivals ?? 0)} />
         <Figure name="lost" value={amount(link?.drops ?? 0)} />
         <Figure name="marked" value={amount(link?.marks ?? 0)} />
