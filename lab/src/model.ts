@@ -9,7 +9,7 @@ import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
 import { Readouts } from "./readouts.ts";
-import { pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
+import { firstPage, pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
 
 /** Number of flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
@@ -285,6 +285,11 @@ export class Model {
   /** Returns the packets before number `until` that were lost or marked, whatever the speed of the run. */
   signalsBefore(kind: Signal["kind"], until: number): Promise<SignalPage> {
     return pageBefore((request) => this.#client.ask(request), kind, until);
+  }
+
+  /** Returns the first packets of the run that were lost or marked and that the engines still list. */
+  firstSignals(kind: Signal["kind"]): Promise<SignalPage> {
+    return firstPage((request) => this.#client.ask(request), kind);
   }
 
   async #check(): Promise<void> {
