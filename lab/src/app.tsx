@@ -83,6 +83,8 @@ export function App(props: Props): preact.JSX.Element {
           experiment={shownExperiment}
           onTheme={setTheme}
           onHall={toggleHall}
+          // An experiment beside another scenario would explain what the picture does not show.
+          onScenario={() => setOpen("")}
         />
       </Memo>
       <p role="status" class="toast saved" data-shown={status !== ""}>

@@ -30,11 +30,6 @@ export function moment(seconds: number): string {
   return `${seconds.toFixed(4)}\u202fs`;
 }
 
-/** Name of the flow. */
-export function nameOf({ group, number }: Owner): string {
-  return number === null ? group : `${group} ${number}`;
-}
-
 /** Headline of a story. */
 export function headline(signal: Signal, owner: Owner): string {
   const group = `group “${owner.group}”`;

@@ -2,11 +2,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
-import { plain } from "./flow_names.ts";
+import { plain, shownName } from "./flow_names.ts";
 import { LossChart, marksOf } from "./loss_chart.tsx";
 import { LossReplay, type ReplayResult } from "./loss_replay.ts";
 import { storyOf } from "./loss_story.ts";
-import { CHART_SPAN, headline, moment, nameOf, type Owner, type QueueText, storyRows } from "./loss_text.ts";
+import { CHART_SPAN, headline, moment, type Owner, type QueueText, storyRows } from "./loss_text.ts";
 import type { Model } from "./model.ts";
 import { amount, short } from "./numbers.ts";
 import { colorOf } from "./palette.ts";
@@ -47,7 +47,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
   useEffect(() => () => replayer.cancel(), [replayer]);
   return (
     <section class="lost" aria-label="Lost packets">
-      <List model={model} ownerOf={ownerOf} isDark={isDark} />
+      <List model={model} isDark={isDark} />
       {chosen && (
         <Story
           model={model}
@@ -62,12 +62,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
 }
 
 /** Signals as buttons. One of them is in the tab order, and arrow keys move between them. */
-function List(props: {
-  model: Model;
-  ownerOf: (signal: Signal) => Owner;
-  isDark: boolean;
-}): preact.JSX.Element {
-  const { model, ownerOf, isDark } = props;
+function List({ model, isDark }: { model: Model; isDark: boolean }): preact.JSX.Element {
   // While the list has the focus, new signals must not move its entries.
   const [frozen, setFrozen] = useState<Signal[] | null>(null);
   // A page of earlier signals; null shows the latest ones.
@@ -133,7 +128,7 @@ function List(props: {
               />
             </svg>{" "}
             <span class="hidden">{signal.kind === "dropped" ? "lost packet of" : "marked packet of"} </span>
-            {nameOf(ownerOf(signal))} <span class="unit">{moment(signal.timeS)}</span>
+            {shownName(model.resolved, signal)} <span class="unit">{moment(signal.timeS)}</span>
           </button>
         ))}
       </div>

@@ -39,6 +39,8 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));
+  // Another buffer or scenario ends the look at one that was chosen before.
+  useEffect(() => setLooked(null), [own, sha]);
   const asked = model.resolved?.goals;
   const goals = useMemo(() => goalsOf(asked ?? []), [asked]);
   const isComplete = found !== null && found.done === found.all;

@@ -199,6 +199,17 @@ def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> N
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_another_scenario_closes_the_experiment(opened: Any) -> None:
+    browser = opened
+    button(browser, "Bufferbloat").click()
+    until(lambda: browser.find_element("id", "experiment-title").text == "Bufferbloat")
+    choose = """const select = document.querySelector('.scenarios select');
+        select.value = 'dsl-access'; select.dispatchEvent(new Event('change', {bubbles: true}))"""
+    browser.execute_script(choose)
+    until(lambda: browser.find_element("id", "experiment-title").text == "Guess, then see")
+    until(lambda: "DSL" in browser.execute_script("return document.querySelector('.title').textContent"))
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["small-buffer-loss", "fair-queueing"])
 def test_no_number_of_the_answer_is_cut(browser: Any, page: Path, experiments: Shelf, name: str) -> None:

@@ -98,6 +98,18 @@ def test_the_answer_is_the_smallest_buffer_whose_interval_meets_the_goals(browse
     assert int(found[1]) == min(meeting)
 
 
+def test_another_buffer_ends_the_look_at_a_chosen_one(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    until(lambda: rows(lab, ".engines"))
+    # A pointer would look at another buffer.
+    script = """const slider = document.querySelector('.look input');
+        slider.value = 1; slider.dispatchEvent(new Event('input', {bubbles: true}))"""
+    browser.execute_script(script)
+    until(lambda: lab.text(".engines caption").startswith("At the chosen buffer"))
+    lab.type(QUICK.replace('buffer = "', 'buffer = "1'))
+    until(lambda: lab.text(".engines caption").startswith("At the current buffer, 1"))
+
+
 def slider(lab: Lab, label: str) -> Any:
     script = """return [...document.querySelectorAll('label.steps')]
         .find((it) => it.textContent.startsWith(arguments[0])).querySelector('input')"""
