@@ -25,6 +25,8 @@ interface Chart {
   unit: string;
   history: History;
   before: History | null;
+  /** Whether the previous run had another scenario, such as another buffer. */
+  isChanged: boolean;
   isDark: boolean;
   /** Smallest upper end of the scale. */
   least: number;
@@ -60,7 +62,8 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
       <figcaption>
         <Term name={chart.term}>{chart.title}</Term>{" "}
         <span class="unit">
-          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"})
+          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"}
+          {chart.before && `, pale line: ${chart.isChanged ? "before the change" : "previous run"}`})
         </span>
       </figcaption>
       <div class="plot" ref={container} role="img" aria-label={chartLabel(chart)} />

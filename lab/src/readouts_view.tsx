@@ -1,6 +1,7 @@
 /** The four readouts of a run, each with its time span, and the counters of the run. */
 
 import { useRef } from "preact/hooks";
+import { type Comparison, changeTitle, compare, comparisonText } from "./comparison.ts";
 import type { Model } from "./model.ts";
 import { amount, rate, share, short, time } from "./numbers.ts";
 import { countedSince, type Readout as Recent } from "./readouts.ts";
@@ -67,6 +68,29 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
         <Figure name="events per second" value={short(model.eventsPerSecond)} />
       </dl>
     </>
+  );
+}
+
+/** Round trips that both runs must have for a comparison. */
+const COMPARED_ROUND_TRIPS = 5;
+
+/** Difference that a change made, in words, while the charts show the previous run. */
+export function ChangeView({ model }: { model: Model }): preact.JSX.Element | null {
+  const held = useRef<{ sinceMs: number; of: unknown; comparison: Comparison | null } | null>(null);
+  const { before, run, phase, resolved } = model;
+  if (!before || !run || before.key === run.key) return null;
+  const ms = performance.now();
+  const isFresh = held.current?.of === run.history && ms - held.current.sinceMs < HOLD_MS;
+  if (!isFresh || phase !== "playing") {
+    const limits = { warmupS: resolved?.warmup_s ?? 0, spanS: COMPARED_ROUND_TRIPS * model.roundTripS };
+    held.current = { sinceMs: ms, of: run.history, comparison: compare(before, run, limits) };
+  }
+  const comparison = held.current?.comparison;
+  return (
+    <p class="change">
+      <b>{changeTitle(before, run)}:</b>{" "}
+      {comparison ? comparisonText(comparison) : "the pale lines in the charts show the run before."}
+    </p>
   );
 }
 
