@@ -1,6 +1,6 @@
 /** Tables of the trade-off: three engines at the current buffer, and every rule with its verdict. */
 
-import { digits } from "./numbers.ts";
+import { uncertain } from "./numbers.ts";
 import { applies, type Rule, why } from "./rules.ts";
 import { estimate, isOutsideDomain, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
 
@@ -51,8 +51,8 @@ function cell(line: readonly Point[], own: number, metric: (typeof METRICS)[numb
   const point = line.find(({ packets }) => packets === own);
   const estimated = point && estimate(point, metric.name);
   if (!estimated) return "–";
-  const mean = digits(estimated.mean * metric.scale);
-  return estimated.half === null ? mean : `${mean} ± ${digits(estimated.half * metric.scale, 2)}`;
+  const { mean, half } = estimated;
+  return uncertain(mean * metric.scale, half === null ? null : half * metric.scale);
 }
 
 /** All rules: those that apply first, then by buffer. */
