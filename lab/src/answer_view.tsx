@@ -77,10 +77,11 @@ function Bars({ experiment, results }: Omit<Props, "guess">): preact.JSX.Element
   );
 }
 
+/** Numbers of the runs. A narrow panel shows each run as a list: lab/src/style_experiments.css. */
 export function Table({ experiment, results }: Omit<Props, "guess">): preact.JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keys.
-    <section class="scroll" tabIndex={0} aria-label="Results">
+    <section class="scroll numbers" tabIndex={0} aria-label="Results">
       <table>
         <thead>
           <tr>
@@ -97,7 +98,9 @@ export function Table({ experiment, results }: Omit<Props, "guess">): preact.JSX
             <tr key={name}>
               <th scope="row">{name}</th>
               {experiment.columns.map((column) => (
-                <td key={column.title}>{formatted(column, results.value(run, column.metric))}</td>
+                <td data-title={column.title} key={column.title}>
+                  {formatted(column, results.value(run, column.metric))}
+                </td>
               ))}
             </tr>
           ))}

@@ -15,7 +15,7 @@ import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
-import { ReadoutsView } from "./readouts_view.tsx";
+import { ChangeView, ReadoutsView } from "./readouts_view.tsx";
 import { Side, type Tab } from "./side.tsx";
 import { Explanation, Term } from "./terms.tsx";
 import { TradeoffView } from "./tradeoff_view.tsx";
@@ -83,6 +83,8 @@ export function App(props: Props): preact.JSX.Element {
           experiment={shownExperiment}
           onTheme={setTheme}
           onHall={toggleHall}
+          // An experiment beside another scenario would explain what the picture does not show.
+          onScenario={() => setOpen("")}
         />
       </Memo>
       <p role="status" class="toast saved" data-shown={status !== ""}>
@@ -115,6 +117,7 @@ export function App(props: Props): preact.JSX.Element {
               <Facts model={model} />
               <Transport model={model} />
               <ReadoutsView model={model} />
+              <ChangeView model={model} />
             </section>
           </div>
           <div class="results">
@@ -125,7 +128,8 @@ export function App(props: Props): preact.JSX.Element {
                 unit="packets"
                 columns={[{ at: QUEUE_COLUMN, name: "queue", flow: null }]}
                 history={model.history}
-                before={model.before}
+                before={model.before?.history ?? null}
+                isChanged={model.before?.key !== model.run?.key}
                 isDark={isDark}
                 least={(model.resolved?.buffer.packets ?? 1) * 1.05}
                 level={model.resolved?.buffer.packets ?? null}
@@ -136,7 +140,8 @@ export function App(props: Props): preact.JSX.Element {
                 unit="packets"
                 columns={windowColumns(namedFlows(model))}
                 history={model.history}
-                before={model.before}
+                before={model.before?.history ?? null}
+                isChanged={model.before?.key !== model.run?.key}
                 isDark={isDark}
                 least={4}
                 level={null}

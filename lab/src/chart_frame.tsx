@@ -38,6 +38,14 @@ export function valuesOf(line: readonly Point[], metric: Metric): Value[] {
   });
 }
 
+/** Half of the width of a digit. */
+const HALF_DIGIT = 4;
+
+/** Middle of a text that is at a position, or so far to the left of it that the picture does not cut the text. */
+export function insideX(x: number, text: string): number {
+  return Math.min(x, WIDTH - HALF_DIGIT * text.length);
+}
+
 interface FrameProps {
   /** Name of the chart, unique in the page. */
   name: string;
@@ -98,7 +106,7 @@ export function Frame({
       {across.ticks.map(({ place, text }) => (
         <g key={text}>
           <line class="grid" x1={xOf(place)} x2={xOf(place)} y1={TOP} y2={BOTTOM} />
-          <text x={xOf(place)} y={HEIGHT - 12} text-anchor="middle">
+          <text x={insideX(xOf(place), text)} y={HEIGHT - 12} text-anchor="middle">
             {text}
           </text>
         </g>

@@ -6,6 +6,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { alignSeries } from "./align_series.ts";
+import { readingAt } from "./chart_reading.ts";
 import { BAND, History, LOSSES_COLUMN, TIME_COLUMN } from "./history.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { Term, type TermName } from "./terms.tsx";
@@ -25,6 +26,8 @@ interface Chart {
   unit: string;
   history: History;
   before: History | null;
+  /** Whether the previous run had another scenario, such as another buffer. */
+  isChanged: boolean;
   isDark: boolean;
   /** Smallest upper end of the scale. */
   least: number;
@@ -35,6 +38,7 @@ interface Chart {
 /** Chart of some columns over time. */
 export function RunningChart(chart: Chart): preact.JSX.Element {
   const container = useRef<HTMLDivElement>(null);
+  const reading = useRef<HTMLDivElement>(null);
   const latest = useRef(chart);
   latest.current = chart;
   const signature = chart.columns.map(({ name }) => name).join("|");
@@ -45,7 +49,17 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
     // A restarted run has no flows for a moment. The plot retains its own columns.
     const { columns } = latest.current;
     const data = (): uPlot.AlignedData => dataOf({ ...latest.current, columns });
-    const plot = new uPlot(options(latest.current, parent), data(), parent);
+    const read = (plot: uPlot): void => {
+      const { history, level } = latest.current;
+      const { left = -1 } = plot.cursor;
+      const text = left < 0 ? "" : readingAt(history, columns, plot.posToVal(left, "x"), level !== null);
+      if (reading.current) reading.current.textContent = text;
+    };
+    const plot = new uPlot(
+      { ...options(latest.current, parent), hooks: { setCursor: [read] } },
+      data(),
+      parent,
+    );
     const resized = new ResizeObserver(() => plot.setSize(sizeOf(parent)));
     resized.observe(parent);
     const timer = setInterval(() => plot.setData(data()), EVERY_MS);
@@ -60,10 +74,13 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
       <figcaption>
         <Term name={chart.term}>{chart.title}</Term>{" "}
         <span class="unit">
-          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"})
+          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"}
+          {chart.before && `, pale line: ${chart.isChanged ? "before the change" : "previous run"}`})
         </span>
       </figcaption>
       <div class="plot" ref={container} role="img" aria-label={chartLabel(chart)} />
+      {/* The label has the latest values for those without a pointer. */}
+      <div class="reading" ref={reading} aria-hidden="true" />
     </figure>
   );
 }

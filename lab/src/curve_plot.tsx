@@ -53,7 +53,7 @@ export function CurvePlot({ runs, axis, guess, result, others = [], onDraw }: Pr
           </text>
         </g>
       ))}
-      <text class="axis" transform={`translate(10 ${(TOP + BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">
+      <text class="axis" transform={`translate(13 ${(TOP + BOTTOM) / 2}) rotate(-90)`} text-anchor="middle">
         {axis}
       </text>
       {runs.map(({ name }, at) => (

@@ -6,7 +6,7 @@ import { ClassButtons, ClassGuesses } from "./class_view.tsx";
 import type { Say } from "./copying.ts";
 import { EXPERIMENTS, experimentOf, LEVELS } from "./experiments/index.ts";
 import { type Outcome, runStudy } from "./experiments/study.ts";
-import type { GuidedExperiment, Results, Run } from "./experiments/types.ts";
+import { type GuidedExperiment, pictureNote, type Results, type Run } from "./experiments/types.ts";
 import { Guess } from "./guess_view.tsx";
 import { Sketch } from "./sketch_view.tsx";
 import { Explained } from "./terms.tsx";
@@ -211,6 +211,7 @@ function Answer(props: {
       <p class="verdict">{verdict({ experiment, guess, results })}</p>
       <AnswerPicture experiment={experiment} guess={guess} results={results} />
       <Table experiment={experiment} results={results} />
+      <div class="note">{pictureNote(experiment)}</div>
       <p>{experiment.explanation(results)}</p>
       <p class="meaning">{meaning}</p>
       <h3>Result of the paper</h3>

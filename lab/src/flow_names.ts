@@ -18,9 +18,23 @@ export function plain(text: string): string {
     .replace(/\bdroptail\b/g, "drop-tail");
 }
 
-/** Name of a flow. */
+/** Names of congestion controls that a scenario may give to a group of flows as well. */
+const CONGESTION_CONTROLS: ReadonlySet<string> = new Set([
+  ...["newreno", "reno", "cubic", "hstcp", "htcp", "aimd", "bbr", "bbr3", "vegas", "westwood"],
+  ...["illinois", "dctcp", "prague", "ledbat", "ledbatpp", "bic", "copa", "cdg"],
+]);
+
+/**
+ * Name of a flow. If its group has the name of another congestion control than its own, the own one follows:
+ * the flows of a group `bbr` are `bbr 1 (cubic)` after a change to CUBIC.
+ */
 export function shownName(resolved: Resolved | null, flow: { flow: number; group: number }): string {
-  return plain(flowName(resolved, flow));
+  const name = plain(flowName(resolved, flow));
+  const own = resolved?.groups[flow.group];
+  const called = own?.name.toLowerCase() ?? "";
+  if (!own?.responsive || !CONGESTION_CONTROLS.has(called)) return name;
+  const isOwn = called === own.controller || (called === "reno" && own.controller === "newreno");
+  return isOwn ? name : `${name} (${own.controller})`;
 }
 
 /** Legend of the flows: one entry each for the first flows, and one for the others. */

@@ -26,6 +26,8 @@ interface Props {
   onTheme: (theme: Theme) => void;
   isHall: boolean;
   onHall: () => void;
+  /** Called when a scenario of the list replaces the present one. */
+  onScenario: () => void;
   say: Say;
 }
 
@@ -51,6 +53,12 @@ function useRefusals(
 export function Header(props: Props): preact.JSX.Element {
   const { model, start, module, scenarios, experiment, isHosted, theme, onTheme, isHall, onHall, say } =
     props;
+  const open = (name: string): void => {
+    const chosen = scenarios.find((it) => it.name === name);
+    if (!chosen) return;
+    props.onScenario();
+    void model.load(chosen.text);
+  };
   const [refusals, askForRefusals] = useRefusals(model, scenarios);
   const shared = (): { text: string; experiment?: string } =>
     experiment ? { text: model.text, experiment } : { text: model.text };
@@ -66,8 +74,7 @@ export function Header(props: Props): preact.JSX.Element {
           onFocus={askForRefusals}
           onPointerEnter={askForRefusals}
           onChange={(event) => {
-            const chosen = scenarios.find(({ name }) => name === event.currentTarget.value);
-            if (chosen) void model.load(chosen.text);
+            open(event.currentTarget.value);
             event.currentTarget.value = "";
           }}
         >

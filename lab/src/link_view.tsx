@@ -86,7 +86,7 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
         onPointerMove={({ offsetX, offsetY, currentTarget }) => {
           currentTarget.style.cursor = sceneRef.current?.at(offsetX, offsetY) ? "pointer" : "";
         }}
-        aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets in the queue; ${amount(link?.drops ?? 0)} packets lost`}
+        aria-label={`${Math.round(link?.waitingPackets ?? 0)} packets in the queue; ${amount(model.signals.dropped)} packets lost since the start of the run`}
       />
       <QueueEnd model={model} packets={packets} onPackets={onPackets} own={handle} />
     </div>

@@ -15,14 +15,19 @@ export interface Owner {
   recovery: string;
 }
 
+/** Queue that dropped or marked a packet. */
+export interface QueueText {
+  /** Name of the discipline, and its title. */
+  discipline: string;
+  title: string;
+  /** Buffer in packets, and as the scenario writes it; empty if another key gives it. */
+  bufferPackets: number;
+  bufferText: string;
+}
+
 /** Formats a time of the run with a resolution of 0.1 ms. */
 export function moment(seconds: number): string {
   return `${seconds.toFixed(4)}\u202fs`;
-}
-
-/** Name of the flow. */
-export function nameOf({ group, number }: Owner): string {
-  return number === null ? group : `${group} ${number}`;
 }
 
 /** Headline of a story. */
@@ -35,15 +40,35 @@ export function headline(signal: Signal, owner: Owner): string {
   return `${subject} was ${signal.kind === "marked" ? "marked" : "lost"} at ${moment(signal.timeS)}`;
 }
 
+interface StoryParts {
+  story: Story;
+  history: StateHistory;
+  isLater: boolean;
+  queue: QueueText;
+}
+
+/** Contents of the queue at the signal, and the rule of its discipline. */
+function queueText(signal: Signal, waiting: number, queue: QueueText): string {
+  const { discipline, title, bufferPackets, bufferText } = queue;
+  // Only a buffer in packets has room for a number of packets.
+  const isInPackets = /^\d+p$/.test(bufferText);
+  const content = isInPackets
+    ? `held ${amount(waiting)} of ${amount(bufferPackets)} packets`
+    : `held ${amount(waiting)} packets${bufferText && ` (buffer: ${bufferText})`}`;
+  if (discipline === "droptail" && signal.kind === "dropped")
+    return `${content}; drop-tail discards the packet that arrives at a full queue`;
+  return title === "" ? content : `${content}; ${discipline} is “${title}”`;
+}
+
 /**
  * Rows of a story: label and sentence. `isLater` means that the replay has later events than the page shows.
  */
 export function storyRows(
   signal: Signal,
   owner: Owner,
-  { story, history, isLater }: { story: Story; history: StateHistory; isLater: boolean },
+  { story, history, isLater, queue }: StoryParts,
 ): [string, string][] {
-  const rows: [string, string][] = [["queue", `${amount(history.waitingPackets)} packets in the queue`]];
+  const rows: [string, string][] = [["queue", queueText(signal, history.waitingPackets, queue)]];
   if (!owner.responsive) {
     rows.push([
       "effect",

@@ -2,11 +2,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Signal } from "./engine/replay.ts";
-import { plain } from "./flow_names.ts";
+import { plain, shownName } from "./flow_names.ts";
 import { LossChart, marksOf } from "./loss_chart.tsx";
 import { LossReplay, type ReplayResult } from "./loss_replay.ts";
 import { storyOf } from "./loss_story.ts";
-import { CHART_SPAN, headline, moment, nameOf, type Owner, storyRows } from "./loss_text.ts";
+import { CHART_SPAN, headline, moment, type Owner, type QueueText, storyRows } from "./loss_text.ts";
 import type { Model } from "./model.ts";
 import { amount, short } from "./numbers.ts";
 import { colorOf } from "./palette.ts";
@@ -47,7 +47,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
   useEffect(() => () => replayer.cancel(), [replayer]);
   return (
     <section class="lost" aria-label="Lost packets">
-      <List model={model} ownerOf={ownerOf} isDark={isDark} />
+      <List model={model} isDark={isDark} />
       {chosen && (
         <Story
           model={model}
@@ -62,12 +62,7 @@ export function LossView({ model, start, module, isDark }: Props): preact.JSX.El
 }
 
 /** Signals as buttons. One of them is in the tab order, and arrow keys move between them. */
-function List(props: {
-  model: Model;
-  ownerOf: (signal: Signal) => Owner;
-  isDark: boolean;
-}): preact.JSX.Element {
-  const { model, ownerOf, isDark } = props;
+function List({ model, isDark }: { model: Model; isDark: boolean }): preact.JSX.Element {
   // While the list has the focus, new signals must not move its entries.
   const [frozen, setFrozen] = useState<Signal[] | null>(null);
   // A page of earlier signals; null shows the latest ones.
@@ -79,6 +74,11 @@ function List(props: {
     setPage(null);
     setFrozen(null);
   }, [recent]);
+  // The latest packet is at the left. The first page shows its other end, with the first packet of the run.
+  useEffect(() => {
+    const list = place.current;
+    if (list) list.scrollLeft = page && page.from <= page.first ? list.scrollWidth : 0;
+  }, [page]);
   const last = page?.list ?? frozen ?? recent.list;
   const isOld = model.chosen !== null && !last.some((signal) => isSame(signal, model.chosen));
   const signals = isOld && model.chosen ? [...last, model.chosen] : last;
@@ -128,7 +128,7 @@ function List(props: {
               />
             </svg>{" "}
             <span class="hidden">{signal.kind === "dropped" ? "lost packet of" : "marked packet of"} </span>
-            {nameOf(ownerOf(signal))} <span class="unit">{moment(signal.timeS)}</span>
+            {shownName(model.resolved, signal)} <span class="unit">{moment(signal.timeS)}</span>
           </button>
         ))}
       </div>
@@ -144,42 +144,55 @@ function Pages(props: {
 }): preact.JSX.Element {
   const { model, page, onPage } = props;
   const { signals } = model;
-  const show = (kind: Signal["kind"], until: number): void => {
+  const show = (asked: Promise<SignalPage>): void => {
     // A request of a run that was replaced meanwhile has no answer to show.
-    const asked = signals;
-    void model.signalsBefore(kind, until).then(
-      (found) => asked === model.signals && onPage(found),
+    const own = signals;
+    void asked.then(
+      (found) => own === model.signals && onPage(found),
       () => onPage(null),
     );
   };
+  const showBefore = (kind: Signal["kind"], until: number): void => show(model.signalsBefore(kind, until));
   const noun = (kind: Signal["kind"]): string => (kind === "dropped" ? "lost" : "marked");
-  const text = page
-    ? `${noun(page.kind)} packets ${amount(page.from + 1)} to ${amount(page.until)} of ${amount(page.total)}`
-    : (["dropped", "marked"] as const)
-        .filter((kind) => signals.total(kind) > 0)
-        .map((kind) => `${amount(signals.total(kind))} ${noun(kind)}`)
-        .join(", ");
-  const kinds = (["dropped", "marked"] as const).filter((kind) =>
-    page ? page.kind === kind && page.from > page.first : signals.total(kind) > 0,
-  );
+  const kinds = (["dropped", "marked"] as const).filter((kind) => signals.total(kind) > 0);
+  if (!page)
+    return (
+      <p class="pages unit">
+        {kinds.map((kind) => `${amount(signals.total(kind))} ${noun(kind)}`).join(", ")} since the start of
+        the run{" "}
+        {kinds.map((kind) => (
+          <button type="button" key={kind} onClick={() => showBefore(kind, signals.total(kind))}>
+            {kind === "dropped" ? "List all losses" : "List all marks"}
+          </button>
+        ))}
+      </p>
+    );
+  const { kind, from, until, first } = page;
+  const total = Math.max(page.total, signals.total(kind));
+  const [isFirst, isLast] = [from <= first, until >= total];
+  // Buttons that do nothing stay, so that the others do not move.
   return (
     <p class="pages unit">
-      {text} since the start of the run{" "}
-      {kinds.map((kind) => (
-        <button type="button" key={kind} onClick={() => show(kind, page ? page.from : signals.total(kind))}>
-          {page ? "Earlier" : kind === "dropped" ? "List all losses" : "List all marks"}
-        </button>
-      ))}
-      {page && page.until < page.total && (
-        <button type="button" onClick={() => show(page.kind, Math.min(page.until + PAGE_LENGTH, page.total))}>
-          Later
-        </button>
-      )}
-      {page && (
-        <button type="button" onClick={() => onPage(null)}>
-          Latest
-        </button>
-      )}
+      {noun(kind)} packets {amount(from + 1)} to {amount(until)} of {amount(total)} since the start of the run{" "}
+      <button type="button" disabled={isFirst} onClick={() => show(model.firstSignals(kind))}>
+        First
+      </button>
+      <button type="button" disabled={isFirst} onClick={() => showBefore(kind, from)}>
+        Earlier
+      </button>
+      <button
+        type="button"
+        disabled={isLast}
+        onClick={() => showBefore(kind, Math.min(until + PAGE_LENGTH, total))}
+      >
+        Later
+      </button>
+      <button type="button" disabled={isLast} onClick={() => showBefore(kind, total)}>
+        Last
+      </button>
+      <button type="button" onClick={() => onPage(null)}>
+        Close the list
+      </button>
     </p>
   );
 }
@@ -202,7 +215,8 @@ function Story(props: {
   const bound = history && untilS >= history.untilS ? Number.POSITIVE_INFINITY : untilS;
   const story = useMemo(() => history && storyOf(signal, history, bound), [history, signal, bound]);
   const isLater = history !== null && untilS < history.untilS;
-  const rows = history && story && storyRows(signal, owner, { story, history, isLater });
+  const rows =
+    history && story && storyRows(signal, owner, { story, history, isLater, queue: queueOf(model) });
   return (
     <div class="story">
       <p class="headline" role="status">
@@ -249,6 +263,17 @@ function Story(props: {
       )}
     </div>
   );
+}
+
+/** Queue of the target link, for the text of a story. */
+function queueOf({ resolved, description }: Model): QueueText {
+  const name = resolved?.links[resolved.target]?.queue ?? "";
+  return {
+    discipline: name,
+    title: description?.disciplines.find((it) => it.name === name)?.title ?? "",
+    bufferPackets: resolved?.buffer.packets ?? Number.NaN,
+    bufferText: resolved?.controls.buffer?.text ?? "",
+  };
 }
 
 function isSame(one: Signal, other: Signal | null): boolean {

@@ -1,6 +1,7 @@
 /** State of the page: the scenario's text, its resolved form, and the run that is played. */
 
 import type { Edit } from "./changes.ts";
+import { type ComparedRun, runKey } from "./comparison.ts";
 import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
@@ -9,7 +10,7 @@ import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
 import { Readouts } from "./readouts.ts";
-import { pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
+import { firstPage, pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
 
 /** Number of flows whose windows are shown. */
 export const SHOWN_FLOWS = 8;
@@ -65,8 +66,8 @@ export class Model {
   report: Report | null = null;
   /** Chart of the queue and of the windows of the displayed flows. */
   history = new History(SHOWN_FLOWS);
-  /** History of the previous run. */
-  before: History | null = null;
+  /** Previous run of the same scenario, also with other values. */
+  before: ComparedRun | null = null;
   queue = new PacketQueue();
   readouts = new Readouts(null, 0);
   /** Lost and marked packets, and the chosen one. */
@@ -82,8 +83,9 @@ export class Model {
   #isChanging = false;
   /** Number of times that another text replaced the scenario. */
   #epoch = 0;
-  /** Title of the scenario of the run. */
-  #playedTitle = "";
+  /** Resolved scenario of the run. */
+  #played: Resolved | null = null;
+  #playedKey = "";
   #intent: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
@@ -205,6 +207,16 @@ export class Model {
     return (resolved.bdp_packets * resolved.packet_bytes * 8) / link.rate_bps;
   }
 
+  /** Present run, for a comparison; null before the first one. */
+  get run(): ComparedRun | null {
+    const { history } = this;
+    const link = this.#played?.links[this.#played.target];
+    if (!this.#played || !link) return null;
+    const { buffer } = this.#played;
+    const rateBps = link.rate_changes ? Number.NaN : link.rate_bps;
+    return { history, key: this.#playedKey, bufferPackets: buffer.packets, rateBps };
+  }
+
   setPace(pace: Pace): void {
     this.pace = pace;
     if (this.phase === "playing") this.#client.play(this.speed);
@@ -241,9 +253,10 @@ export class Model {
   restart(): void {
     if (!this.resolved || this.refusal?.kind === "scenario") return;
     // The run of another scenario is no comparison.
-    const { title } = this.resolved;
-    if (this.history.length > 1) this.before = title === this.#playedTitle ? this.history : null;
-    this.#playedTitle = title;
+    const isSame = this.resolved.title === this.#played?.title;
+    if (this.history.length > 1) this.before = isSame ? this.run : null;
+    this.#played = this.resolved;
+    this.#playedKey = runKey(this.resolved.canonical);
     this.history = new History(SHOWN_FLOWS);
     this.queue = new PacketQueue();
     this.readouts = new Readouts(this.resolved, this.roundTripS);
@@ -285,6 +298,11 @@ export class Model {
   /** Returns the packets before number `until` that were lost or marked, whatever the speed of the run. */
   signalsBefore(kind: Signal["kind"], until: number): Promise<SignalPage> {
     return pageBefore((request) => this.#client.ask(request), kind, until);
+  }
+
+  /** Returns the first packets of the run that were lost or marked and that the engines still list. */
+  firstSignals(kind: Signal["kind"]): Promise<SignalPage> {
+    return firstPage((request) => this.#client.ask(request), kind);
   }
 
   async #check(): Promise<void> {

@@ -67,9 +67,9 @@ export function NumberLine({ scale, guess, result, counts, onGuess }: Props): pr
           </g>
         );
       })}
-      {ends.map((bound) => (
-        <text class="tick" x={x(bound)} y={BOTTOM + 14} text-anchor={anchorAt(x(bound))} key={bound}>
-          {digits(bound, 2)}
+      {ticksOf(ends.map(x)).map(({ at, anchor }) => (
+        <text class="tick" x={x(ends[at] ?? 0)} y={BOTTOM + 15} text-anchor={anchor} key={at}>
+          {Number(digits(ends[at] ?? 0, 2))}
         </text>
       ))}
       <text class="axis" x={(LEFT + RIGHT) / 2} y={HEIGHT - 6} text-anchor="middle">
@@ -86,6 +86,27 @@ export function NumberLine({ scale, guess, result, counts, onGuess }: Props): pr
       )}
     </svg>
   );
+}
+
+/** Smallest distance between two ticks, in units of the picture. */
+const TICK_DISTANCE = 44;
+
+/**
+ * Ticks with room for their numbers: all bounds, and those ends of the line that are not close to one. Numbers
+ * of two close bounds are on both sides of the pair.
+ */
+export function ticksOf(places: readonly number[]): { at: number; anchor: "start" | "middle" | "end" }[] {
+  const isClose = (one: number, other: number): boolean => {
+    const [from, to] = [places[one], places[other]];
+    return from !== undefined && to !== undefined && Math.abs(to - from) < TICK_DISTANCE;
+  };
+  const last = places.length - 1;
+  return places.flatMap((place, at) => {
+    if ((at === 0 && isClose(0, 1)) || (at === last && isClose(last - 1, last))) return [];
+    if (at + 1 < last && isClose(at, at + 1)) return [{ at, anchor: "end" as const }];
+    if (at - 1 > 0 && isClose(at - 1, at)) return [{ at, anchor: "start" as const }];
+    return [{ at, anchor: anchorAt(place) }];
+  });
 }
 
 /** Alignment of a text that must not leave the picture. */

@@ -17,6 +17,19 @@ export function digits(value: number, most = 3): string {
   return value.toFixed(Math.min(places, 12));
 }
 
+/** Share of a value below which its uncertainty is not shown. */
+const LEAST_UNCERTAINTY = 1e-3;
+
+/**
+ * Formats a value with the half width of its interval, which has at most two significant digits: 97.0 ± 0.80.
+ * A half width below a thousandth of the value is left out.
+ */
+export function uncertain(value: number, half: number | null): string {
+  const text = digits(value);
+  if (half === null || !(half >= LEAST_UNCERTAINTY * Math.abs(value)) || half === 0) return text;
+  return `${text} ± ${digits(Number(half.toPrecision(2)), 2)}`;
+}
+
 /** Formats a rate in bit/s. */
 export function rate(bps: number): string {
   const [scale, prefix] = PREFIXES.find(([least]) => Math.abs(bps) >= least) ?? [1, ""];

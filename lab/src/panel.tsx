@@ -5,7 +5,7 @@
 import { type Axis, logAxis, utilizationAxis } from "./axes.ts";
 import { Frame, Hatch, type Metric, Reading, type Value, valuesOf, xOf, yOf } from "./chart_frame.tsx";
 import type { ShownGoal } from "./goals.ts";
-import { digits } from "./numbers.ts";
+import { digits, uncertain } from "./numbers.ts";
 import { applies, type Rule } from "./rules.ts";
 import { Term } from "./terms.tsx";
 import type { Tradeoff } from "./tradeoff.ts";
@@ -92,7 +92,7 @@ export function Panel(props: Props): preact.JSX.Element {
         ))}
         {at && (
           <Reading>
-            {at.packets} packets: {digits(at.value)} ± {digits(at.half, 2)} {metric.unit}
+            {at.packets} packets: {uncertain(at.value, at.half)} {metric.unit}
           </Reading>
         )}
       </Frame>

@@ -28,6 +28,14 @@ export interface Readout {
 /** Span of the readouts, in round trips, and the smallest one in seconds of simulated time. */
 const SPAN_ROUND_TRIPS = 10;
 
+/**
+ * Time since which the engine counts the packets of a link, in seconds: counting restarts when the warm-up
+ * ends.
+ */
+export function countedSince(timeS: number, warmupS: number): number {
+  return timeS > warmupS ? warmupS : 0;
+}
+
 export class Readouts {
   #sums: Sums[] = [];
   readonly #spanS: number;

@@ -1,9 +1,10 @@
 /** The four readouts of a run, each with its time span, and the counters of the run. */
 
 import { useRef } from "preact/hooks";
+import { type Comparison, changeTitle, compare, comparisonText } from "./comparison.ts";
 import type { Model } from "./model.ts";
 import { amount, rate, share, short, time } from "./numbers.ts";
-import type { Readout as Recent } from "./readouts.ts";
+import { countedSince, type Readout as Recent } from "./readouts.ts";
 import { Term, type TermName } from "./terms.tsx";
 
 /** Time for which a number stays, so that it can be read, in milliseconds. */
@@ -26,6 +27,7 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
   const { picture, resolved, report } = model;
   const link = picture?.links[resolved?.target ?? 0];
   const { now, delayS } = useHeld(model);
+  const since = countedSince(picture?.timeS ?? 0, resolved?.warmup_s ?? 0);
   const span = now ? `last ${time(now.spanS)}` : "no span yet";
   const whole = `${time(resolved?.warmup_s ?? 0)} to ${time((resolved?.warmup_s ?? 0) + (resolved?.measure_s ?? 0))}`;
   const mean = (name: string): number => report?.metrics[name]?.mean ?? Number.NaN;
@@ -59,12 +61,36 @@ export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
       </dl>
       <dl class="figures" aria-label="Counters">
         <Figure name="time" value={time(picture?.timeS ?? 0)} />
+        <Figure name="counted since" value={time(since)} />
         <Figure name="packets" value={short(link?.arrivals ?? 0)} />
         <Figure name="lost" value={amount(link?.drops ?? 0)} />
         <Figure name="marked" value={amount(link?.marks ?? 0)} />
         <Figure name="events per second" value={short(model.eventsPerSecond)} />
       </dl>
     </>
+  );
+}
+
+/** Round trips that both runs must have for a comparison. */
+const COMPARED_ROUND_TRIPS = 5;
+
+/** Difference that a change made, in words, while the charts show the previous run. */
+export function ChangeView({ model }: { model: Model }): preact.JSX.Element | null {
+  const held = useRef<{ sinceMs: number; of: unknown; comparison: Comparison | null } | null>(null);
+  const { before, run, phase, resolved } = model;
+  if (!before || !run || before.key === run.key) return null;
+  const ms = performance.now();
+  const isFresh = held.current?.of === run.history && ms - held.current.sinceMs < HOLD_MS;
+  if (!isFresh || phase !== "playing") {
+    const limits = { warmupS: resolved?.warmup_s ?? 0, spanS: COMPARED_ROUND_TRIPS * model.roundTripS };
+    held.current = { sinceMs: ms, of: run.history, comparison: compare(before, run, limits) };
+  }
+  const comparison = held.current?.comparison;
+  return (
+    <p class="change">
+      <b>{changeTitle(before, run)}:</b>{" "}
+      {comparison ? comparisonText(comparison) : "the pale lines in the charts show the run before."}
+    </p>
   );
 }
 

@@ -79,6 +79,16 @@ export async function pageBefore(
   return { kind, from: Math.max(from, first), until, total, first, list: list.reverse() };
 }
 
+/** Requests the page of the first packets that the engines still list. */
+export async function firstPage(
+  ask: <T>(request: object) => Promise<T>,
+  kind: Signal["kind"],
+): Promise<SignalPage> {
+  const page = await pageBefore(ask, kind, PAGE_LENGTH);
+  const until = Math.min(page.first + PAGE_LENGTH, page.total);
+  return until === page.until ? page : pageBefore(ask, kind, until);
+}
+
 function signalOf({ kind, timeS, flow, group, packet, bytes, isAck }: PacketEvent): Signal {
   return { kind: kind === DROP ? "dropped" : "marked", timeS, flow, group, packet, bytes, isAck };
 }

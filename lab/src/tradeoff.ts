@@ -26,6 +26,8 @@ const LEAST = 2;
 const MAX_BDPS = 3;
 /** Replications of each buffer. */
 const REPLICATIONS = 3;
+/** Largest number of buffers that one step of a search between two tested buffers adds. */
+const SEARCH_STEPS = 4;
 /** Time limit of a run in the background, in seconds. */
 const MAX_RUN_S = 60;
 
@@ -76,20 +78,22 @@ export class Explorer {
 
   /**
    * Starts a new computation, which replaces the previous one. Models run at once. Packet-level runs start
-   * after `delayMs` milliseconds without another call.
+   * after `delayMs` milliseconds without another call. The buffers `extra`, in packets, come on top.
    */
-  async explore(text: string, resolved: Resolved, delayMs: number): Promise<void> {
+  async explore(
+    text: string,
+    resolved: Resolved,
+    delayMs: number,
+    extra: readonly number[] = [],
+  ): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
     const key = keyWithoutBuffer(resolved);
     if (key !== this.#known.key) this.#known = { key, runs: new Map() };
     const { runs } = this.#known;
     const complete = [...runs].filter(([, reports]) => reports.length === REPLICATIONS);
-    const buffers = mergedBuffers(
-      buffersOf(resolved),
-      complete.map(([packets]) => packets),
-      resolved,
-    );
+    const known = complete.map(([packets]) => packets);
+    const buffers = ascending([...mergedBuffers(buffersOf(resolved), known, resolved), ...extra]);
     for (const packets of buffers) if (runs.get(packets)?.length !== REPLICATIONS) runs.set(packets, []);
     const points = buffers.map((packets) => ({ packets, runs: runs.get(packets) ?? [] }));
     const tradeoff: Tradeoff = {
@@ -196,7 +200,28 @@ export function buffersOf(resolved: Resolved): number[] {
   const most = Math.max(MAX_BDPS * (resolved.bdp_packets ?? 0), 2 * own, 20);
   const ratio = (most / LEAST) ** (1 / (POINTS - 1));
   const tradeoff = Array.from({ length: POINTS }, (_, at) => Math.round(LEAST * ratio ** at));
-  return [...new Set([...tradeoff, own])].sort((one, other) => one - other);
+  return ascending([...tradeoff, own]);
+}
+
+/**
+ * Buffers to test between two tested ones: all of them if they are few, else a few in geometric steps. Empty
+ * if no buffer is between them.
+ */
+export function stepsBetween(low: number, high: number): number[] {
+  const inside = Math.max(0, high - low - 1);
+  if (inside <= SEARCH_STEPS) return Array.from({ length: inside }, (_, at) => low + 1 + at);
+  const ratio = (high / low) ** (1 / (SEARCH_STEPS + 1));
+  const steps = Array.from({ length: SEARCH_STEPS }, (_, at) => Math.round(low * ratio ** (at + 1)));
+  return ascending(steps.map((packets) => Math.min(high - 1, Math.max(low + 1, packets))));
+}
+
+/** Points whose runs are all complete. */
+export function completePoints({ points }: Tradeoff): Point[] {
+  return points.filter(({ runs }) => runs.length === REPLICATIONS);
+}
+
+function ascending(buffers: readonly number[]): number[] {
+  return [...new Set(buffers)].sort((one, other) => one - other);
 }
 
 /**
@@ -206,7 +231,7 @@ export function buffersOf(resolved: Resolved): number[] {
 function mergedBuffers(series: readonly number[], known: readonly number[], resolved: Resolved): number[] {
   const own = Math.max(1, Math.round(resolved.buffer.packets));
   const isCovered = known.length >= POINTS && own <= Math.max(...known);
-  return [...new Set(isCovered ? [...known, own] : series)].sort((one, other) => one - other);
+  return ascending(isCovered ? [...known, own] : series);
 }
 
 /** Resolved scenario without the buffer of the target link and without texts for readers. */

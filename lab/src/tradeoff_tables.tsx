@@ -1,6 +1,6 @@
 /** Tables of the trade-off: three engines at the current buffer, and every rule with its verdict. */
 
-import { digits } from "./numbers.ts";
+import { uncertain } from "./numbers.ts";
 import { applies, type Rule, why } from "./rules.ts";
 import { estimate, isOutsideDomain, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
 
@@ -11,7 +11,7 @@ export function Engines(props: { found: Tradeoff; own: number; looked: number | 
   const fits = found.isClosedOutside ? ", does not apply" : "";
   const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
   const lines: readonly (readonly [string, Point[]])[] = [
-    ["packet-level model, 95 %", found.points],
+    ["packet-level model, 95 % interval", found.points],
     [`fluid model${isOutside ? ", outside of its domain" : ""}`, found.fluid],
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
@@ -51,8 +51,8 @@ function cell(line: readonly Point[], own: number, metric: (typeof METRICS)[numb
   const point = line.find(({ packets }) => packets === own);
   const estimated = point && estimate(point, metric.name);
   if (!estimated) return "–";
-  const mean = digits(estimated.mean * metric.scale);
-  return estimated.half === null ? mean : `${mean} ± ${digits(estimated.half * metric.scale, 2)}`;
+  const { mean, half } = estimated;
+  return uncertain(mean * metric.scale, half === null ? null : half * metric.scale);
 }
 
 /** All rules: those that apply first, then by buffer. */

@@ -3,12 +3,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { DelayPanel } from "./delay_panel.tsx";
 import { GoalFields } from "./goal_fields.tsx";
-import { goalsOf, type ShownGoal, smallest } from "./goals.ts";
+import { type Gap, type Goals, gapBelow, goalsOf, smallest } from "./goals.ts";
 import type { Model } from "./model.ts";
 import { time } from "./numbers.ts";
 import { Panel } from "./panel.tsx";
 import { Term } from "./terms.tsx";
-import { Explorer, METRICS, type Tradeoff } from "./tradeoff.ts";
+import { completePoints, Explorer, METRICS, stepsBetween, type Tradeoff } from "./tradeoff.ts";
 import { Engines, Rules } from "./tradeoff_tables.tsx";
 
 interface Props {
@@ -29,17 +29,30 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
     const cores = navigator.hardwareConcurrency || 2;
     return new Explorer(start, module, Math.min(4, Math.max(1, cores - 1)), setFound);
   }, [start, module]);
+  // The gap that is searched.
+  const [searched, setSearched] = useState<Gap | null>(null);
   const sha = model.resolved?.sha256;
   useEffect(() => {
     const { resolved, text } = model;
+    setSearched(null);
     if (resolved) void explorer.explore(text, resolved, RUN_DELAY_MS);
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));
+  // Another buffer or scenario ends the look at one that was chosen before.
+  useEffect(() => setLooked(null), [own, sha]);
   const asked = model.resolved?.goals;
   const goals = useMemo(() => goalsOf(asked ?? []), [asked]);
   const isComplete = found !== null && found.done === found.all;
-  const best = isComplete && goals.shown.length > 0 ? smallest(found.points, goals.shown) : null;
+  const isSearching = searched !== null && !isComplete;
+  const judged = found && (isComplete || isSearching) && goals.shown.length > 0 ? completePoints(found) : [];
+  const best = smallest(judged, goals.shown);
+  const search = (gap: Gap): void => {
+    const { resolved, text } = model;
+    if (!resolved || isSearching) return;
+    setSearched(gap);
+    void explorer.explore(text, resolved, 0, stepsBetween(gap.low, gap.high));
+  };
   const share = found && found.all > 0 ? found.done / found.all : 0;
   return (
     <section class="tradeoff" aria-label="Trade-off">
@@ -68,31 +81,62 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
       </div>
       <Legend hasGoals={goals.shown.length > 0} />
       {found && <Look {...{ found, own, looked, onPackets }} onLook={setLooked} />}
-      {isComplete && <Answer goals={goals} packets={best} />}
+      {judged.length > 0 && (
+        <Answer
+          goals={goals}
+          packets={best}
+          gap={isSearching ? searched : gapBelow(judged, goals.shown)}
+          isSearching={isSearching}
+          onSearch={search}
+        />
+      )}
       {found && <Engines found={found} own={own} looked={looked} />}
       {found && <Rules rules={found.rules} />}
     </section>
   );
 }
 
-/** Sentence about the smallest measured buffer that meets the goals. */
+/** Sentences about the smallest tested buffer that meets the goals, and a search below it. */
 function Answer(props: {
-  goals: { shown: readonly ShownGoal[]; others: readonly string[] };
+  goals: Goals;
   packets: number | null;
-}): preact.JSX.Element | null {
-  const { goals, packets } = props;
-  if (goals.shown.length === 0) return null;
-  const first =
-    packets === null
-      ? "None of the tested buffers has 95 % intervals that meet"
-      : `Of the tested buffers, ${packets} packets is the smallest whose 95 % intervals meet`;
-  const rest = goals.others.length > 0 ? ` (not shown here: ${goals.others.join(", ")})` : "";
+  gap: Gap | null;
+  isSearching: boolean;
+  onSearch: (gap: Gap) => void;
+}): preact.JSX.Element {
+  const { goals, packets, gap, isSearching, onSearch } = props;
+  const hasInside = gap !== null && stepsBetween(gap.low, gap.high).length > 0;
   return (
-    <p class="outcome answer" role="status">
-      {first} the goals, which are shaded above{rest}. <code>forebay recommend</code> also searches between
-      these buffers.
-    </p>
+    <div class="outcome answer">
+      <p role="status">
+        {packets === null
+          ? "None of the tested buffers meets the goals: "
+          : `Of the tested buffers, ${packets} packets is the smallest that meets the goals: `}
+        {goals.texts.join("; ")}. A buffer meets a goal if the whole{" "}
+        <Term name="interval">confidence interval</Term> of its runs does.{" "}
+        {gap && !isSearching && belowText(gap, hasInside)}
+        {goals.others.length > 0 && `The charts do not show these goals: ${goals.others.join("; ")}. `}
+        {(packets === null || hasInside) && (
+          <>
+            <code>forebay recommend</code> also searches between the tested buffers.
+          </>
+        )}
+      </p>
+      {gap && hasInside && (
+        <button type="button" aria-disabled={isSearching} onClick={() => onSearch(gap)}>
+          {isSearching ? "Searching" : "Search"} between {gap.low} and {gap.high}
+        </button>
+      )}
+    </div>
   );
+}
+
+/** Sentence about the largest tested buffer that does not meet the goals. */
+function belowText({ low, verdict }: Gap, hasInside: boolean): string {
+  const next = hasInside ? "The next smaller tested buffer" : "The next smaller buffer";
+  return verdict === "no"
+    ? `${next}, ${low} packets, misses a goal. `
+    : `${next}, ${low} packets, may miss a goal: an interval contains its bound. `;
 }
 
 /** Progress of the runs. */

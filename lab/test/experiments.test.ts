@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Instance } from "../src/engine/instance.ts";
 import { FOREVER } from "../src/engine/player.ts";
 import { EXPERIMENTS, experimentOf } from "../src/experiments/index.ts";
-import { type Experiment, Results, rightOption } from "../src/experiments/types.ts";
+import { type Experiment, pictureNote, Results, rightOption } from "../src/experiments/types.ts";
 import type { Report } from "../src/model.ts";
 import { engines, HAS_ENGINES } from "./engines.ts";
 
@@ -43,6 +43,14 @@ test("results have values by run and group, and missing values are NaN", () => {
     [0, "loss_rate"],
   ] as const)
     expect(found.value(run, metric)).toBeNaN();
+});
+
+test("an answer says why the numbers of the picture differ", () => {
+  const noteOf = (id: string): string => pictureNote(experimentOf(id) ?? { runs: [] });
+  expect(noteOf("bufferbloat")).toContain("cover whole runs");
+  expect(noteOf("losing-together")).toContain("fluid model");
+  // Either all runs of an experiment are those of the fluid model, or none.
+  for (const { runs } of EXPERIMENTS) expect(new Set(runs.map(({ engine }) => engine)).size).toBe(1);
 });
 
 describe.skipIf(!HAS_ENGINES)("in the engines", () => {

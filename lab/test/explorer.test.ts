@@ -115,6 +115,23 @@ test("another buffer of the same scenario repeats no runs", async () => {
   expect(whole().length).toBeGreaterThan(before + 3);
 });
 
+test("a search runs the added buffers only, and they stay", async () => {
+  const { start, asked } = answering();
+  let last: Tradeoff | undefined;
+  const explorer = new Explorer(start, NO_ENGINES, 2, (found) => {
+    last = found;
+  });
+  const whole = (): unknown[] => asked.filter((it) => it.do === "whole");
+  await explorer.explore("text", RESOLVED, 0);
+  const before = whole().length;
+  await explorer.explore("text", RESOLVED, 0, [8, 101]);
+  expect(whole().length).toBe(before + 6);
+  expect(last?.done).toBe(last?.all);
+  await explorer.explore("text", RESOLVED, 0);
+  expect(whole().length).toBe(before + 6);
+  expect(last?.points.map(({ packets }) => packets)).toEqual(expect.arrayContaining([8, 101]));
+});
+
 test.skipIf(!HAS_ENGINES)("the fluid model says below which buffer it is outside of its domain", () => {
   const own = engines();
   const text = `[link]\nrate = "50Mbps"\nbuffer = "10p"\n[[flows]]\nrtt = "100ms"\ncca = "newreno"\n`;

@@ -17,8 +17,8 @@ import {
 import { Instance } from "../src/engine/instance.ts";
 import { type Signal, type StateHistory, samplesOf, stateHistoryOf } from "../src/engine/replay.ts";
 import { storyOf } from "../src/loss_story.ts";
-import { headline, type Owner, storyRows } from "../src/loss_text.ts";
-import { pageBefore, RecentSignals } from "../src/recent_signals.ts";
+import { headline, type Owner, type QueueText, storyRows } from "../src/loss_text.ts";
+import { firstPage, pageBefore, RecentSignals } from "../src/recent_signals.ts";
 
 const LOST: Signal = {
   kind: "dropped",
@@ -28,6 +28,9 @@ const LOST: Signal = {
   packet: 500,
   bytes: 1500,
   isAck: false,
+};
+const QUEUE: QueueText = {
+  ...{ discipline: "droptail", title: "First in, first out", bufferPackets: 20, bufferText: "20p" },
 };
 const OWNER: Owner = { group: "cubic", number: 2, responsive: true, recovery: "sack" };
 
@@ -91,7 +94,7 @@ test("the next loss may be detected by the timer", () => {
   const timed = history([...FAST.states.slice(0, 5), last], FAST.packetEvents);
   const story = storyOf(LOST, timed);
   expect(story).toMatchObject({ nextLossS: 11, restoredS: null, timeoutsS: [], isComplete: true });
-  const rows = new Map(storyRows(LOST, OWNER, { story, history: timed, isLater: false }));
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: timed, isLater: false, queue: QUEUE }));
   expect(rows.get("window restored")).toBe(
     "not before the next loss was detected after 1.00\u202fs (10 round trips)",
   );
@@ -148,7 +151,7 @@ test("a timeout reduces the window to one packet and starts slow start", () => {
     reduction: { fromPackets: 12, toPackets: 1 },
     restoredS: 11.8,
   });
-  const rows = new Map(storyRows(LOST, OWNER, { story, history: late, isLater: false }));
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: late, isLater: false, queue: QUEUE }));
   expect(rows.get("window change")).toBe(
     "fell from 12.00 to 1.000 packets (× 0.083); slow start up to 6.000",
   );
@@ -175,7 +178,7 @@ test("a loss within a recovery causes no further reduction, and a repeated loss 
     acknowledgedS: 10.4,
     isComplete: true,
   });
-  const rows = new Map(storyRows(LOST, OWNER, { story, history: within, isLater: false }));
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: within, isLater: false, queue: QUEUE }));
   expect(rows.get("window change")).toMatch(/^no further reduction/);
   expect(rows.get("detected")).toContain("was recovering from an earlier loss");
   const calm = history(
@@ -183,7 +186,7 @@ test("a loss within a recovery causes no further reduction, and a repeated loss 
     within.packetEvents,
   );
   const probed = new Map(
-    storyRows(LOST, OWNER, { story: storyOf(LOST, calm), history: calm, isLater: false }),
+    storyRows(LOST, OWNER, { story: storyOf(LOST, calm), history: calm, isLater: false, queue: QUEUE }),
   );
   expect(probed.get("detected")).toContain("a probe retransmitted the packet");
   expect(rows.get("retransmitted")).toMatch(/and was lost again$/);
@@ -211,7 +214,7 @@ test("the story reports a congestion control that does not slow down", () => {
   );
   const story = storyOf(LOST, steady);
   expect(story).toMatchObject({ reduction: null, detection: { method: "recovery", sndUna: 498 } });
-  const rows = new Map(storyRows(LOST, OWNER, { story, history: steady, isLater: false }));
+  const rows = new Map(storyRows(LOST, OWNER, { story, history: steady, isLater: false, queue: QUEUE }));
   expect(rows.get("window change")).toMatch(/^no reduction: this congestion control/);
   expect(rows.get("detected")).toContain("the first missing packet was 498");
 });
@@ -241,6 +244,7 @@ test("unresponsive packets have no effect on their sender", () => {
     story: storyOf(LOST, unresponsive),
     history: unresponsive,
     isLater: false,
+    queue: QUEUE,
   });
   expect(rows.map(([name]) => name)).toEqual(["queue", "effect"]);
   expect(rows[1]?.[1]).toContain("does not slow down");
@@ -272,6 +276,34 @@ test("a page of the list is requested by numbers, and its latest packet comes fi
   expect(requests).toEqual([{ do: "signals", kind: "dropped", from: 0, count: 12 }]);
   expect(page).toMatchObject({ from: 10, until: 12, total: 50, first: 10 });
   expect(page.list.map(({ packet }) => packet)).toEqual([11, 10]);
+});
+
+test("the first page has the first packets that the engines still list", async () => {
+  const asked: object[] = [];
+  const listing = (total: number, first: number) => {
+    return <T>(request: object): Promise<T> => {
+      asked.push(request);
+      return Promise.resolve({ total, first, signals: [] } as T);
+    };
+  };
+  expect(await firstPage(listing(500, 0), "dropped")).toMatchObject({ from: 0, until: 24, total: 500 });
+  expect(asked).toHaveLength(1);
+  expect(await firstPage(listing(500, 300), "marked")).toMatchObject({ from: 300, until: 324, first: 300 });
+  expect(await firstPage(listing(7, 0), "dropped")).toMatchObject({ from: 0, until: 7, total: 7 });
+});
+
+test("a story says how full the queue was and what its discipline does", () => {
+  const text = (queue: QueueText, signal = LOST): string | undefined => {
+    const story = storyOf(signal, FAST);
+    return storyRows(signal, OWNER, { story, history: FAST, isLater: false, queue })[0]?.[1];
+  };
+  expect(text(QUEUE)).toBe(
+    "held 20 of 20 packets; drop-tail discards the packet that arrives at a full queue",
+  );
+  expect(text({ ...QUEUE, bufferText: "30kB" })).toContain("held 20 packets (buffer: 30kB); drop-tail");
+  expect(text({ ...QUEUE, bufferText: "" })).toContain("held 20 packets; drop-tail");
+  const codel = { ...QUEUE, discipline: "codel", title: "Controlled delay: drops at the head" };
+  expect(text(codel)).toBe("held 20 of 20 packets; codel is “Controlled delay: drops at the head”");
 });
 
 // Tests with the engines.

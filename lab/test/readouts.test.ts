@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { FlowFigures, Picture } from "../src/engine/figures.ts";
-import { Readouts } from "../src/readouts.ts";
+import { type Description, type FlowFigures, type Picture, reader } from "../src/engine/figures.ts";
+import { countedSince, Readouts } from "../src/readouts.ts";
+import { engines, HAS_ENGINES } from "./engines.ts";
 import { RESOLVED } from "./resolved.ts";
 
 function resolved(flows: number): typeof RESOLVED {
@@ -53,4 +54,25 @@ test("shares of flows are those of recent arrivals", () => {
   expect(shares.map(({ flow }) => flow)).toEqual([0, 1]);
   expect(shares[0]?.share).toBeCloseTo(0.75, 6);
   expect(shares[1]?.share).toBeCloseTo(0.25, 6);
+});
+
+test.skipIf(!HAS_ENGINES)("counters say since when the engine counts, and losses add up", () => {
+  const own = engines();
+  const look = reader(own.ask<Description>({ do: "describe" }).columns);
+  const text = `[link]\nrate = "5Mbps"\nbuffer = "10p"\n[[flows]]\nrtt = "50ms"\ncca = "newreno"\ncount = 4
+[run]\nwarmup = "2s"\nmeasure = "3s"\n`;
+  own.ask({ do: "begin", text, chart: { columns: 100, flows: 1 } });
+  const at = (timeS: number): Picture => {
+    while (own.now() < BigInt(timeS * 1e12)) own.advance(BigInt(timeS * 1e12), 1_000_000);
+    return look(own.look(0));
+  };
+  const drops = (picture: Picture): number => picture.links[0]?.drops ?? Number.NaN;
+  const [before, end, later] = [at(1.5), at(2), at(4)];
+  expect(countedSince(before.timeS, 2)).toBe(0);
+  expect(drops(before)).toBe(before.dropped);
+  // At the end of the warm-up itself the counters are still those of the warm-up.
+  expect(countedSince(end.timeS, 2)).toBe(0);
+  expect(drops(end)).toBe(end.dropped);
+  expect(countedSince(later.timeS, 2)).toBe(2);
+  expect(drops(later)).toBe(later.dropped - end.dropped);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Report } from "../src/model.ts";
-import { buffersOf, estimate } from "../src/tradeoff.ts";
+import { buffersOf, estimate, stepsBetween } from "../src/tradeoff.ts";
 import { RESOLVED } from "./resolved.ts";
 
 function run(utilization: number): Report {
@@ -32,4 +32,12 @@ test("the interval uses Student's t-distribution", () => {
   expect(three?.mean).toBeCloseTo(0.9);
   // R: qt(0.975, 2) * sd(c(0.8, 0.9, 1.0)) / sqrt(3)
   expect(three?.half).toBeCloseTo(0.248414, 4);
+});
+
+test("a search tests all buffers of a small gap, and a few of a large one", () => {
+  expect(stepsBetween(17, 18)).toEqual([]);
+  expect(stepsBetween(15, 17)).toEqual([16]);
+  expect(stepsBetween(13, 18)).toEqual([14, 15, 16, 17]);
+  expect(stepsBetween(13, 20)).toEqual([14, 15, 17, 18]);
+  expect(stepsBetween(100, 3200)).toEqual([200, 400, 800, 1600]);
 });

@@ -136,7 +136,7 @@ def test_the_story_of_a_drop_equals_that_of_a_native_run(browser: Any, page: Pat
         flow, packet, shown = int(found[2]) - 1, int(found[1].replace(",", "")), float(found[3])
         [time] = [time for time, *which in known if which == [flow, packet] and abs(time - shown) < 1e-4]
         # The dropped packet found the buffer full.
-        assert story["queue"] == "20 packets in the queue"
+        assert story["queue"].startswith("held 20 of 20 packets; drop-tail discards")
         native.has(flow, time, float(story["window"].split()[0]))
         repeated = native.again(flow, packet, time)
         if repeated is None:

@@ -199,6 +199,36 @@ def test_clicks_and_keys_lead_to_the_same_numbers(browser: Any, page: Path) -> N
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_another_scenario_closes_the_experiment(opened: Any) -> None:
+    browser = opened
+    button(browser, "Bufferbloat").click()
+    until(lambda: browser.find_element("id", "experiment-title").text == "Bufferbloat")
+    choose = """const select = document.querySelector('.scenarios select');
+        select.value = 'dsl-access'; select.dispatchEvent(new Event('change', {bubbles: true}))"""
+    browser.execute_script(choose)
+    until(lambda: browser.find_element("id", "experiment-title").text == "Guess, then see")
+    until(lambda: "DSL" in browser.execute_script("return document.querySelector('.title').textContent"))
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("name", ["small-buffer-loss", "fair-queueing"])
+def test_no_number_of_the_answer_is_cut(browser: Any, page: Path, experiments: Shelf, name: str) -> None:
+    show(browser, page, 1280)
+    button(browser, experiments.all[name]["title"]).click()
+    guess(browser, name, by_keys=False)
+    button(browser, "Run it").click()
+    assert len(rows(browser)) == len(browser.find_elements("css selector", ".numbers tbody tr"))
+    cut = """const panel = document.querySelector('.tab-panels').getBoundingClientRect();
+        return [...document.querySelectorAll('.numbers td, .numbers th')].filter((cell) => {
+            const { left, right, width } = cell.getBoundingClientRect();
+            return width > 0 && (left < panel.left || right > panel.right || cell.scrollWidth > cell.clientWidth);
+        }).map((cell) => cell.textContent)"""
+    for width in (390, 800, 1024, 1280, 1600, 1920):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        until(lambda: browser.execute_script(cut) == [])
+
+
 #: Has the page note the workers that run experiments (those of the trade-off ask for one replication of many), and lets
 #: a test have workers fail: the next ones throw at once where `isBroken` says so.
 WATCH = """const Real = window.Worker;

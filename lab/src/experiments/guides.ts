@@ -190,7 +190,7 @@ export const GUIDES: Record<string, Guide> = {
       "With fair queueing the delay of a thin flow hardly depends on what the others put into the buffer.",
     links: [{ title: "RFC 8290 (FQ-CoDel)", url: rfc(8290) }],
     scale: {
-      ...{ title: "delay with a queue for each flow, in parts of the shared one", unit: "%" },
+      ...{ title: "delay relative to one shared queue", unit: "%" },
       value: part("call.queue_delay_p99_s"),
       ...{ bounds: [10, 80], answers: [2, 1, 0], range: [0, 100] },
     },
@@ -204,7 +204,7 @@ export const GUIDES: Record<string, Guide> = {
     meaning: "With marks a queue can be short without losses.",
     links: [{ title: "RFC 3168 (ECN)", url: rfc(3168) }],
     scale: {
-      ...{ title: "loss rate with marks, in parts of that with drops", unit: "%", value: part("loss_rate") },
+      ...{ title: "loss rate relative to drops", unit: "%", value: part("loss_rate") },
       ...{ bounds: [50], answers: [1, 0], range: [0, 120] },
     },
   },

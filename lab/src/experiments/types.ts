@@ -144,6 +144,13 @@ export class Results {
   }
 }
 
+/** Sentences about the difference between the numbers of an answer and those of the picture. */
+export function pictureNote({ runs }: Pick<Experiment, "runs">): string {
+  if (runs.every(({ engine }) => engine === "fluid"))
+    return "These numbers come from the fluid model. The picture plays the packet-level model of the same link, so its numbers differ.";
+  return "These numbers cover whole runs after their warm-up. The numbers below the picture cover the last moments of one run, so they differ until that run is complete.";
+}
+
 /** Index of the right answer; -1 if there is none. */
 export function rightOption(options: readonly Option[], found: Results): number {
   return options.findIndex(({ holds }) => holds(found));

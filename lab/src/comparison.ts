@@ -1,0 +1,88 @@
+/** Difference between the run before a change and the present run, over the same simulated time. */
+
+import { BYTES_COLUMN, type History, LOSSES_COLUMN, QUEUE_COLUMN } from "./history.ts";
+import { amount, digits, share, time } from "./numbers.ts";
+
+/** Scenario of a run, as far as a comparison needs it. */
+export interface ComparedRun {
+  history: History;
+  /** Equal for runs that are equal: the resolved scenario without title and goals. */
+  key: string;
+  bufferPackets: number;
+  /** Rate of the target link in bit/s; NaN if it changes during a run. */
+  rateBps: number;
+}
+
+/** Key of the run of a resolved scenario. */
+export function runKey(canonical: string): string {
+  const { title, goal, ...rest } = JSON.parse(canonical || "{}") as Record<string, unknown>;
+  return JSON.stringify(rest);
+}
+
+/** Totals of the target link over a time. */
+export interface Totals {
+  /** Share of the time in which the link was busy, from 0 to 1; NaN if the rate changes. */
+  utilization: number;
+  losses: number;
+  /** Mean length of the queue, in packets. */
+  queuePackets: number;
+}
+
+export interface Comparison {
+  /** Time of both runs that is compared, in seconds. */
+  fromS: number;
+  untilS: number;
+  was: Totals;
+  is: Totals;
+}
+
+/**
+ * Compares two runs up to the end of the shorter one. The warm-up counts only until `spanS` seconds after it
+ * are there. Null if the runs have less than `spanS` seconds together.
+ */
+export function compare(
+  before: ComparedRun,
+  now: ComparedRun,
+  { warmupS, spanS }: { warmupS: number; spanS: number },
+): Comparison | null {
+  const untilS = Math.min(before.history.untilS, now.history.untilS);
+  if (untilS < spanS) return null;
+  const fromS = untilS - warmupS >= spanS ? warmupS : 0;
+  const [was, is] = [before, now].map((run) => totalsOf(run, fromS, untilS));
+  return was && is ? { fromS, untilS, was, is } : null;
+}
+
+/** Totals of the intervals that lie wholly in a time; null if there is none. */
+function totalsOf({ history, rateBps }: ComparedRun, fromS: number, untilS: number): Totals | null {
+  const { widthS, columns } = history;
+  const first = Math.ceil(fromS / widthS - 1e-6);
+  const end = Math.min(history.length, Math.floor(untilS / widthS + 1e-6));
+  if (!(widthS > 0) || end <= first) return null;
+  const sum = (place: number): number =>
+    (columns[place] ?? [])
+      .slice(first, end)
+      .reduce((total, value) => total + (Number.isNaN(value) ? 0 : value), 0);
+  const spanS = (end - first) * widthS;
+  return {
+    utilization: Math.min(1, (8 * sum(BYTES_COLUMN)) / (rateBps * spanS)),
+    losses: sum(LOSSES_COLUMN),
+    queuePackets: sum(QUEUE_COLUMN) / (end - first),
+  };
+}
+
+/** Text of a change, such as "Buffer of 10 packets instead of 20". */
+export function changeTitle(before: ComparedRun, now: ComparedRun): string {
+  const [was, is] = [before, now].map(({ bufferPackets }) => amount(bufferPackets));
+  return was === is ? "After the change" : `Buffer of ${is} packets instead of ${was}`;
+}
+
+/** Text of a comparison. */
+export function comparisonText({ fromS, untilS, was, is }: Comparison): string {
+  const pairs = [
+    ["utilization was", share(was.utilization), share(is.utilization)],
+    ["losses were", amount(was.losses), amount(is.losses)],
+    ["the mean queue was", `${digits(was.queuePackets)} packets`, digits(is.queuePackets)],
+  ].filter(([, one]) => one !== "–");
+  const parts = pairs.map(([name, one, other]) => `${name} ${one}, now ${other}`);
+  return `${parts.join("; ")} (from ${time(fromS)} to ${time(untilS)} of both runs).`;
+}
