@@ -354,7 +354,9 @@ def _noun(answer: Recommendation) -> str:
 
 def _open(answer: Recommendation) -> Iterator[str]:
     noun = _noun(answer)
-    if answer.between is None:
+    if answer.between is None and any(warning.kind is Kind.OVERLOADED for warning in answer.warnings):
+        yield f"Undecided: over a long time no {noun} meets every goal, but in the runs of this scenario some do."
+    elif answer.between is None:
         yield f"Undecided: the runs do not show whether any {noun} meets every goal."
     else:
         low, high = answer.between
