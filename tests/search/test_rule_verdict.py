@@ -79,6 +79,7 @@ def test_a_goal_is_about_the_mean_unless_a_share_of_the_draws_is_requested() -> 
         (RuleVerdict(True, 1.0, True, Miss("utilization", 30.0, "points")), "applies, misses utilization by 30 points"),
         (RuleVerdict(True, 1.0, True, None, 2.93), "applies, meets every goal at 2.9 x the recommendation"),
         (RuleVerdict(True, 1.0, True, None, 1.02), "applies, meets every goal at the recommendation"),
+        (RuleVerdict(True, 1.0, True, None, 0.76), "applies, not confirmed, at 0.76 x the recommendation"),
         (RuleVerdict(True, 1.0, True, None, 31.6), "applies, meets every goal at 32 x the recommendation"),
         (
             RuleVerdict(True, 0.6, True, Miss("utilization", 0.31, "points")),

@@ -19,6 +19,8 @@ __all__ = ["Miss", "RuleVerdict", "mean_of", "worst_miss", "worst_of"]
 
 Unit = Literal["points", "s", "%"]
 
+#: Part of the recommended buffer below which a buffer was not confirmed by the search.
+LEAST_TIMES = 0.95
 #: The name under which a missed share of the draws stands where other misses have the goal's.
 FRACTION = "fraction"
 
@@ -92,6 +94,11 @@ class RuleVerdict:
         return "applies" if self.share >= 1 else f"applies to {_share(self.share)}"
 
     @property
+    def unconfirmed(self) -> bool:
+        """Whether its buffer is so far below the recommendation that a few runs do not confirm it."""
+        return self.times is not None and self.times < LEAST_TIMES
+
+    @property
     def measured_verdict(self) -> str:
         """The verdict: "misses utilization by 30 points", "meets every goal at 2.9 x the recommendation"."""
         if self.miss is not None:
@@ -101,6 +108,8 @@ class RuleVerdict:
         if self.times is None:
             return "meets every goal"
         times = f"{self.times:.0f}" if self.times >= 9.95 else f"{self.times:.1f}"
+        if self.unconfirmed:
+            return f"not confirmed, at {self.times:.2g} x the recommendation"
         return (
             "meets every goal at the recommendation"
             if times == "1.0"

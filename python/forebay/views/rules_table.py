@@ -204,7 +204,8 @@ def _words(found: RuleVerdict, which: str) -> str:
     if not found.applies or not found.measured_verdict:
         return found.verdict
     verdict = found.measured_verdict if found.times is None else f"{found.times:.2g} x {which}"
-    return f"{found.verdict}, {verdict}"
+    doubt = "not confirmed, " if found.unconfirmed and which == "the smallest" else ""
+    return f"{found.verdict}, {doubt}{verdict}"
 
 
 def _notes(answer: Recommendation, shown: set[str]) -> Iterator[RenderableType]:
