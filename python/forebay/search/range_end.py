@@ -6,12 +6,15 @@ A buffer that was never full bounds nothing, so that larger ones give the same r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from forebay.engines import in_real_time
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import Scenario
+from forebay.search.buffer_variable import BufferVariable
+from forebay.search.measurements import Measurements
 from forebay.search.plan import Plan
+from forebay.search.range_variable import RangeVariable
 
 __all__ = ["end_of_range", "never_full", "never_full_from_start"]
 
@@ -41,13 +44,22 @@ def _stays_low(report: Report) -> bool:
     return longest is not None and longest.mean <= LOW * report.buffer.seconds
 
 
-def never_full_from_start(scenario: Scenario, engine: str, plan: Plan) -> bool:
-    """Whether runs without a warm-up, so that its losses are measured, too, never fill the buffer of a scenario."""
-    warmup, measured = scenario.core.duration_s
-    if warmup == 0 or in_real_time(engine):
+def never_full_from_start(
+    measure: Measurements, variable: BufferVariable | RangeVariable, packets: int, plan: Plan
+) -> bool:
+    """Whether runs without a warm-up, so that its losses are measured, too, never fill a buffer.
+
+    Raises
+    ------
+    TimeoutError
+        If the time limit of the search is over before.
+    """
+    warmup, measured = measure.scenario.core.duration_s
+    if warmup == 0 or in_real_time(measure.engine):
         return True
-    whole = scenario.changed("run.warmup=0s", f"run.measure={warmup + measured:.9g}s")
-    return never_full([whole.run(engine=engine, replications=FROM_START)], plan)
+    whole = measure.scenario.changed("run.warmup=0s", f"run.measure={warmup + measured:.9g}s")
+    runs = measure.alongside(replace(variable, scenario=whole))
+    return never_full(runs([(packets, number) for number in range(FROM_START)]), plan)
 
 
 def end_of_range(plan: Plan) -> Warning:

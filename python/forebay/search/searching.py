@@ -152,7 +152,7 @@ class Searching:
 
         @cache
         def from_start(packets: int) -> bool:
-            return never_full_from_start(variable.apply(packets), measure.engine, ends)
+            return never_full_from_start(measure, variable, packets, ends)
 
         ends = plan
         plan = replace(plan, never_full_from_start=from_start)
