@@ -1,7 +1,6 @@
 """The smallest buffer that meets the goals, found on noisy measurements.
 
-The search knows nothing of engines: it asks for (buffer, replication) pairs and gets reports back, so it is tested
-on systems whose answer is known. It never asks for the same pair twice.
+The search knows nothing of engines: it asks for (buffer, replication) pairs, never twice, and gets reports back.
 
 The threshold is the buffer at which goals begin to be met. Two ways lead to it. Where goals are about means, a
 replication at any buffer near the threshold says where it is: single replications, each of random streams that no other

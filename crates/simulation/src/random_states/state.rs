@@ -268,3 +268,24 @@ pub(crate) fn seconds(time: f64) -> String {
     };
     format!("{short} s")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_with_three_digits() {
+        for (time, text) in [
+            (301.0, "301 s"),
+            (604_800.0, "604800 s"),
+            (40.5, "40.5 s"),
+            (20.0, "20 s"),
+            (100.0 / 3.0, "33.3 s"),
+            (0.25, "0.25 s"),
+            (0.001_234, "0.00123 s"),
+        ] {
+            assert_eq!(seconds(time), text);
+        }
+        assert_eq!(every("A burst".into(), f64::INFINITY), "A burst");
+    }
+}

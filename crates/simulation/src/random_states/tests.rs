@@ -573,22 +573,6 @@ fn a_value_takes_a_bounded_time() {
     assert_eq!(values(&clustered, 20).len(), 20);
 }
 
-#[test]
-fn times_are_written_with_three_digits() {
-    for (time, text) in [
-        (301.0, "301 s"),
-        (604_800.0, "604800 s"),
-        (40.5, "40.5 s"),
-        (20.0, "20 s"),
-        (100.0 / 3.0, "33.3 s"),
-        (0.25, "0.25 s"),
-        (0.001_234, "0.00123 s"),
-    ] {
-        assert_eq!(state::seconds(time), text);
-    }
-    assert_eq!(state::every("A burst".into(), f64::INFINITY), "A burst");
-}
-
 /// A size that one transfer in 2,000 has comes every 400 s of five users who begin a transfer a
 /// second each; a size that is frequent is no state of a run.
 #[test]
