@@ -77,8 +77,8 @@
       note.inFrame = note.frame === frame ? note.inFrame + 1 : 1;
       note.frame = frame;
       note.mostInFrame = Math.max(note.mostInFrame, note.inFrame);
-      // The header has 16 columns, of which the second is the events so far; a link's fourth is its arrivals.
-      const arrived = news.figures[16 + 3];
+      // The header has 17 columns, of which the second is the events so far; a link's fourth is its arrivals.
+      const arrived = news.figures[17 + 3];
       note.arrivals += arrived < this.#arrived ? arrived : arrived - this.#arrived;
       this.#arrived = arrived;
       if (probe.firstPacket === null && news.figures[1] > 0)
