@@ -15,9 +15,10 @@ from forebay import _core
 from forebay.configuration.port import FRAMING
 from forebay.inputs.goals import Goal
 from forebay.results.metric import find
+from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
 
-__all__ = ["NOT_CONSTANT", "delay_bounds"]
+__all__ = ["constant_rate_link", "delay_bounds"]
 
 #: Disciplines that send in the order of arrival, whatever they drop or mark.
 FIRST_IN_FIRST_OUT = frozenset({"droptail", "red", "step", "codel", "pie", "choke", "drophead", "cobalt"})
@@ -40,14 +41,10 @@ def delay_bounds(variable: object) -> Mapping[Goal, int]:
     scenario = variable.scenario
     if scenario.core.queue not in FIRST_IN_FIRST_OUT:
         return {}
-    tables = scenario.resolved
-    links: Sequence[Mapping[str, Any]] = tables["links"]
-    target = next((link for link in links if link.get("target")), links[0])
-    largest = _largest_packet(tables["flows"])
-    changes = not isinstance(target["rate"], str) or not isinstance(target["delay"], str)
-    framing = FRAMING[target["rate_layer"]]
-    if largest is None or changes or any(target.get(key) for key in NOT_CONSTANT):
+    target, largest = constant_rate_link(scenario), _largest_packet(scenario.resolved["flows"])
+    if largest is None or target is None or not isinstance(target["delay"], str):
         return {}
+    framing = FRAMING[target["rate_layer"]]
     found: dict[Goal, int] = {}
     for goal in scenario.goals:
         _, _, name = goal.name.rpartition(".")
@@ -57,6 +54,13 @@ def delay_bounds(variable: object) -> Mapping[Goal, int]:
             if most >= 1:
                 found[goal] = most
     return found
+
+
+def constant_rate_link(scenario: Scenario) -> Mapping[str, Any] | None:
+    """The target link if its rate never changes and its packets wait for nothing but the queue; else None."""
+    target: Mapping[str, Any] = next(link for link in scenario.resolved["links"] if link["target"])
+    changes = not isinstance(target["rate"], str) or any(target.get(key) for key in NOT_CONSTANT)
+    return None if changes else target
 
 
 def _largest_packet(groups: Sequence[Mapping[str, Any]]) -> float | None:

@@ -1,4 +1,4 @@
-"""Goals on loss that no buffer meets in the long run, because more arrives than the link carries.
+"""Goals on loss that no buffer meets over a long time, because more arrives than the link carries.
 
 Over a long time, unresponsive traffic of a mean rate A at a link of rate C loses at least the share 1 - C / A of its
 bytes, because the link delivers at most C. Traffic of other kinds adds to A. A run is finite: a large buffer takes the
@@ -35,13 +35,14 @@ class Overload:
     Attributes
     ----------
     goals : tuple of Goal
-        The goals that any buffer misses in the long run.
+        The goals that any buffer misses over a long time.
+    least_loss : float
+        The lost share of all packets over a long time, at least.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        #: Mean unresponsive load in terms of the link's rate; 0 if it does not last, or if no bound follows from it.
-        self._load = _steady_load(scenario)
+        self._load, self.least_loss = _bounds(scenario)
         names = {"loss_rate", *_only_group(scenario.resolved["flows"])}
         self.goals: tuple[Goal, ...] = tuple(
             goal
@@ -50,35 +51,18 @@ class Overload:
         )
 
     @property
-    def least_loss(self) -> float:
-        """The lost share of all packets over a long time, at least."""
-        if self._load <= 0:
-            return 0.0
-        tables = self._scenario.resolved
-        # The fewest packets are lost if the largest are lost, and if all others are the smallest.
-        sizes = [_core.parse_quantity(group["packet"], "bytes") for group in tables["flows"]]
-        return max(0.0, 1 - 1 / self._framed) * min(sizes) / max(sizes)
-
-    @property
-    def _framed(self) -> float:
-        """The load with the framing of the largest packets, which have the least."""
-        tables = self._scenario.resolved
-        largest = max(_core.parse_quantity(group["packet"], "bytes") for group in tables["flows"])
-        return self._load * (1 + FRAMING[tables["links"][0]["rate_layer"]] / largest)
-
-    @property
     def warnings(self) -> tuple[Warning, ...]:
         """The sentence that says so; none without such a goal."""
         if not self.goals:
             return ()
         rate = self._scenario.core.rate_bps
         measured = self._scenario.core.duration_s[1]
-        offered, carried = (exactly(bandwidth(each)) for each in (self._framed * rate, rate))
+        offered, carried = (exactly(bandwidth(each)) for each in (self._load * rate, rate))
         text = (
             f"{offered} arrive at a link of {carried}. Over a long time at least {100 * self.least_loss:.3g} % is lost "
             f"with any buffer. A run of {exactly(duration(measured))} may lose less."
         )
-        values = {"load": self._framed, "least_loss": self.least_loss, "measured_s": measured}
+        values = {"load": self._load, "least_loss": self.least_loss, "measured_s": measured}
         return (Warning(Kind.OVERLOADED, text, subject=self.goals[0].key, values=values),)
 
 
@@ -87,21 +71,27 @@ def _only_group(groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return (f"{groups[0]['name']}.loss_rate",) if len(groups) == 1 else ()
 
 
-def _steady_load(scenario: Scenario) -> float:
-    """Mean unresponsive load in terms of the link's rate, or 0."""
+def _bounds(scenario: Scenario) -> tuple[float, float]:
+    """Mean unresponsive load in terms of the link's rate, with framing, and the lost share of all packets, at least.
+
+    Both are 0 if the load does not last, or if no bound follows from it.
+    """
     links: Sequence[Mapping[str, Any]] = scenario.resolved["links"]
     groups: Sequence[Mapping[str, Any]] = scenario.resolved["flows"]
-    sizes = [group["packet"] for group in groups]
     if len(links) > 1 or not isinstance(links[0]["rate"], str) or any(links[0].get(key) for key in OTHER_LOSS):
-        return 0.0
-    if any(not isinstance(size, str) for size in sizes):
-        return 0.0
+        return 0.0, 0.0
+    if any(not isinstance(group["packet"], str) for group in groups):
+        return 0.0, 0.0
     warmup = scenario.core.duration_s[0]
     constant = [group for group in groups if not UNRESPONSIVE.isdisjoint(group["workload"])]
-    least = {f"flows.{group['name']}.count={_least(group['count'])}" for group in constant if group["count"] != 1}
-    if not all(_lasts(group, warmup) for group in constant):
-        return 0.0
-    return (scenario.changed(*sorted(least)) if least else scenario).core.background_load
+    if not constant or not all(_lasts(group, warmup) for group in constant):
+        return 0.0, 0.0
+    fewest = sorted(f"flows.{each['name']}.count={_least(each['count'])}" for each in constant if each["count"] != 1)
+    load = (scenario.changed(*fewest) if fewest else scenario).core.background_load
+    sizes = [_core.parse_quantity(group["packet"], "bytes") for group in groups]
+    load *= 1 + FRAMING[links[0]["rate_layer"]] / max(sizes)
+    # The fewest packets are lost if the largest are lost, and if all others are the smallest.
+    return load, max(0.0, 1 - 1 / load) * min(sizes) / max(sizes) if load > 0 else 0.0
 
 
 def _least(count: Any) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from forebay import _core
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
-from forebay.search.delay_bound import NOT_CONSTANT, delay_bounds
+from forebay.search.delay_bound import constant_rate_link, delay_bounds
 from forebay.search.goal_test import FRESH
 from forebay.search.options import Precision
 from forebay.search.plan import Plan
@@ -144,12 +144,10 @@ def _shows_full(variable: BufferVariable) -> Iterator[str]:
         return
     yield "loss"
     scenario = variable.scenario
-    links, groups = scenario.resolved["links"], scenario.resolved["flows"]
-    target = next(link for link in links if link["target"])
-    sizes = {str(group["packet"]) for group in groups}
-    constant = isinstance(target["rate"], str) and not any(target.get(key) for key in NOT_CONSTANT)
+    sizes = {str(group["packet"]) for group in scenario.resolved["flows"]}
+    is_alone = len(scenario.resolved["links"]) == 1 and constant_rate_link(scenario) is not None
     # Packets of one size that wait in turn, and thresholds that do not grow with the buffer.
-    if variable.is_target and constant and scenario.core.queue in WAITS_TELL and len(links) == len(sizes) == 1:
+    if variable.is_target and is_alone and len(sizes) == 1 and scenario.core.queue in WAITS_TELL:
         yield "wait"
 
 
