@@ -13,10 +13,15 @@ export interface ComparedRun {
   rateBps: number;
 }
 
+/** Resolved scenario without texts for readers and goals: what decides a run. */
+export function runTables(canonical: string): Record<string, unknown> {
+  const { title, goal, ...rest } = JSON.parse(canonical || "{}") as Record<string, unknown>;
+  return rest;
+}
+
 /** Key of the run of a resolved scenario. */
 export function runKey(canonical: string): string {
-  const { title, goal, ...rest } = JSON.parse(canonical || "{}") as Record<string, unknown>;
-  return JSON.stringify(rest);
+  return JSON.stringify(runTables(canonical));
 }
 
 /** Totals of the target link over a time. */

@@ -1,32 +1,34 @@
 /** The four readouts of a run, each with its time span, and the counters of the run. */
 
 import { useRef } from "preact/hooks";
-import { type Comparison, changeTitle, compare, comparisonText } from "./comparison.ts";
+import { changeTitle, compare, comparisonText } from "./comparison.ts";
 import type { Model } from "./model.ts";
 import { amount, rate, share, short, time } from "./numbers.ts";
-import { countedSince, type Readout as Recent } from "./readouts.ts";
+import { countedSince } from "./readouts.ts";
 import { Term, type TermName } from "./terms.tsx";
 
 /** Time for which a number stays, so that it can be read, in milliseconds. */
 const HOLD_MS = 200;
 
-/** Readouts that change a few times per second while a run plays. */
-function useHeld(model: Model): { now: Recent | null; delayS: number } {
-  const held = useRef<{ sinceMs: number; of: unknown; now: Recent | null; delayS: number } | null>(null);
-  const { readouts, picture, resolved } = model;
+/** Value of a run that changes a few times per second while the run plays, but at once if it was null. */
+function useHeld<T>(model: Model, of: unknown, make: () => T | null): T | null {
+  const held = useRef<{ sinceMs: number; of: unknown; value: T | null } | null>(null);
   const ms = performance.now();
-  const isFresh = held.current?.of === readouts && ms - held.current.sinceMs < HOLD_MS;
-  if (!isFresh || model.phase !== "playing" || !held.current?.now) {
-    const delayS = picture?.links[resolved?.target ?? 0]?.backlogS ?? 0;
-    held.current = { sinceMs: ms, of: readouts, now: readouts.now, delayS };
-  }
-  return held.current as { now: Recent | null; delayS: number };
+  const last = held.current;
+  const isFresh = last !== null && last.of === of && last.value !== null && ms - last.sinceMs < HOLD_MS;
+  if (isFresh && model.phase === "playing") return last.value;
+  const value = make();
+  held.current = { sinceMs: ms, of, value };
+  return value;
 }
 
 export function ReadoutsView({ model }: { model: Model }): preact.JSX.Element {
   const { picture, resolved, report } = model;
   const link = picture?.links[resolved?.target ?? 0];
-  const { now, delayS } = useHeld(model);
+  const { readouts } = model;
+  const backlogS = link?.backlogS ?? 0;
+  const held = useHeld(model, readouts, () => readouts.now && { now: readouts.now, delayS: backlogS });
+  const { now, delayS } = held ?? { now: null, delayS: backlogS };
   const since = countedSince(picture?.timeS ?? 0, resolved?.warmup_s ?? 0);
   const span = now ? `last ${time(now.spanS)}` : "no span yet";
   const whole = `${time(resolved?.warmup_s ?? 0)} to ${time((resolved?.warmup_s ?? 0) + (resolved?.measure_s ?? 0))}`;
@@ -76,16 +78,11 @@ const COMPARED_ROUND_TRIPS = 5;
 
 /** Difference that a change made, in words, while the charts show the previous run. */
 export function ChangeView({ model }: { model: Model }): preact.JSX.Element | null {
-  const held = useRef<{ sinceMs: number; of: unknown; comparison: Comparison | null } | null>(null);
-  const { before, run, phase, resolved } = model;
-  if (!before || !run || before.key === run.key) return null;
-  const ms = performance.now();
-  const isFresh = held.current?.of === run.history && ms - held.current.sinceMs < HOLD_MS;
-  if (!isFresh || phase !== "playing") {
-    const limits = { warmupS: resolved?.warmup_s ?? 0, spanS: COMPARED_ROUND_TRIPS * model.roundTripS };
-    held.current = { sinceMs: ms, of: run.history, comparison: compare(before, run, limits) };
-  }
-  const comparison = held.current?.comparison;
+  const { before, run, resolved } = model;
+  const isChanged = before !== null && run !== null && before.key !== run.key;
+  const limits = { warmupS: resolved?.warmup_s ?? 0, spanS: COMPARED_ROUND_TRIPS * model.roundTripS };
+  const comparison = useHeld(model, run?.history, () => (isChanged ? compare(before, run, limits) : null));
+  if (!isChanged) return null;
   return (
     <p class="change">
       <b>{changeTitle(before, run)}:</b>{" "}

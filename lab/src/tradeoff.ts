@@ -3,6 +3,7 @@
  * forms. Replications of a buffer give its interval.
  */
 
+import { runTables } from "./comparison.ts";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
@@ -236,11 +237,9 @@ function mergedBuffers(series: readonly number[], known: readonly number[], reso
 
 /** Resolved scenario without the buffer of the target link and without texts for readers. */
 export function keyWithoutBuffer({ canonical, target }: Resolved): string {
-  const found = JSON.parse(canonical || "{}") as Record<string, unknown>;
+  const found = runTables(canonical);
   const { link, links } = found as { link?: Record<string, unknown>; links?: Record<string, unknown>[] };
   for (const own of [link, links?.[target]]) if (own) delete own.buffer;
-  delete found.title;
-  delete found.goal;
   return JSON.stringify(found);
 }
 
