@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import subprocess
@@ -134,12 +135,19 @@ def test_what_can_be_written_is_not_touched(place: Path) -> None:
     assert not (place / "new").exists()
 
 
+@functools.cache
+def find_fonts() -> None:
+    """Let Matplotlib store its list of fonts, as on a machine that has drawn before its disk was full."""
+    subprocess.run([sys.executable, "-c", "import matplotlib.font_manager"], check=True, timeout=300)
+
+
 def limited(place: Path, size: int, *arguments: str, stdout: str = "") -> tuple[int, str, str]:
     """Run a verb that may write no file of more than `size` bytes, as on a full disk."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
+    find_fonts()
     command = [sys.executable, "-m", "forebay", *arguments]
     with open(stdout or os.devnull, "w") as out:  # noqa: PTH123
         done = subprocess.run(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from matplotlib.font_manager import FontManager
 
 from forebay import InputError, Scenario, sweep
 from forebay.commands.verb import Verb
@@ -206,6 +207,13 @@ def test_matplotlib_says_nothing_of_its_folders(small: Path, tmp_path: Path) -> 
     code, _, err = told("recommend", str(small), "--out", out, cwd=tmp_path, HOME="/dev/null", MPLCONFIGDIR="/dev/null")
     assert (code, err) == (0, b"")
     assert list((tmp_path / "out").glob("*.png"))
+
+
+def test_matplotlib_says_nothing_of_a_list_of_fonts_that_it_cannot_store(tmp_path: Path) -> None:
+    (tmp_path / f"fontlist-v{FontManager.__version__}.json").mkdir()
+    load = [sys.executable, "-c", "import forebay.views.canvas"]
+    done = subprocess.run(load, env={**os.environ, "MPLCONFIGDIR": str(tmp_path)}, capture_output=True, check=True)
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ VARIABLE = "MPLBACKEND"
 def load() -> None:
     """Load Matplotlib; if it refuses the back end of the environment, load it without one.
 
-    Matplotlib creates a temporary folder if it cannot store its settings. Its messages about that are suppressed.
+    Matplotlib creates a temporary folder if it cannot store its settings, and finds fonts again if it cannot store
+    their list. Its messages about that are suppressed.
 
     Raises
     ------
@@ -35,6 +36,7 @@ def load() -> None:
         matplotlib = importlib.import_module("matplotlib")
         matplotlib.get_configdir()
         matplotlib.get_cachedir()
+        importlib.import_module("matplotlib.font_manager")
     finally:
         logger.setLevel(before)
 
