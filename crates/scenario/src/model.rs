@@ -5,6 +5,7 @@ pub(crate) mod assumed;
 pub(crate) mod buffer;
 pub(crate) mod classes;
 pub(crate) mod delay;
+pub(crate) mod derived_once;
 pub(crate) mod distribution;
 pub(crate) mod flow_count;
 pub(crate) mod flows;

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::assumed::{self, ASSUMED};
 use crate::model::buffer::resolve_buffer;
+use crate::model::derived_once::OfGroups;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
 use crate::model::link::{Link, Memory, read_memories};
@@ -45,6 +46,8 @@ pub struct Scenario {
     fluid: FluidOptions,
     trace: TraceOptions,
     relative: RelativeValues,
+    /// Responsive flows of each group that are alive at once, at most.
+    pub(crate) alive: OfGroups,
 }
 
 /// The most bytes of a scenario's text: ten thousand groups, or a million round trips.
@@ -201,6 +204,7 @@ impl Scenario {
             links,
             memories,
             flows,
+            alive: OfGroups::default(),
         })
     }
 

@@ -33,7 +33,11 @@ impl Scenario {
         let key = |key: &str| format!("flows.{}.{key}", group.name);
         match &group.workload {
             Workload::OpenLoop { interarrival, .. } => {
-                (key("workload"), self.transfers_alive(group, interarrival))
+                let alive = || self.transfers_alive(group, interarrival);
+                let groups = self.flows();
+                let here = groups.iter().position(|it| std::ptr::eq(it, group));
+                let most = here.map_or_else(alive, |at| self.alive.of(at, groups.len(), alive));
+                (key("workload"), most)
             }
             Workload::ClosedLoop { .. } | Workload::Incast { .. } => {
                 (key("workload"), group.count as f64)
