@@ -221,15 +221,16 @@ fn in_wheel(scenario: &Scenario) -> bool {
             _ => group.count,
         };
         delays
-            + match group.access {
-                Some(_) => group.count,
-                None => u64::from(!group.responsive()) * group.count,
+            + match (&group.access, &group.packet) {
+                (Some(_), Distribution::Value(_)) => 1,
+                (Some(_), _) => group.count,
+                (None, _) => u64::from(!group.responsive()) * group.count,
             }
     });
     let open = |group: &FlowGroup| matches!(group.workload, Workload::OpenLoop { .. });
     let joins = scenario.flows().iter().any(|group| {
         open(group)
-            && (group.access.is_some()
+            && (group.access.is_some() && !matches!(group.packet, Distribution::Value(_))
                 || !matches!(group.rtt, Distribution::Value(_) | Distribution::Choice(_)))
     });
     let in_turn = scenario.links().iter().all(in_turn);

@@ -5,8 +5,11 @@
 //! go into a wheel of time buckets. Timers and other rare events sit in a heap. The order is that
 //! of (time, tag) whatever the structure: it never depends on the order of insertion.
 
+mod access_queue;
 pub(crate) mod event;
 mod lanes;
+mod ring;
+mod side_lanes;
 mod wheel;
 
 use std::cmp::Reverse;
@@ -14,8 +17,12 @@ use std::collections::BinaryHeap;
 
 use forebay_units::Time;
 
+pub(crate) use self::access_queue::AccessQueue;
+pub(crate) use self::access_queue::WaitingPackets;
 use self::lanes::Lanes;
 pub use self::lanes::MAX_LANES;
+pub(crate) use self::side_lanes::MAX_SIDE_LANES;
+use self::side_lanes::SideLanes;
 use self::wheel::Wheel;
 use crate::calendar::event::{Event, NEVER};
 use crate::ids::LaneId;
@@ -32,6 +39,8 @@ enum Deliveries {
     /// One ring per constant delay.
     Lanes(Lanes),
     Wheel(Wheel),
+    /// A wheel, and rings beside it for what leaves access links.
+    Beside(Wheel, SideLanes),
 }
 
 /// The storage of timers and other rare events.
@@ -72,20 +81,35 @@ pub struct Calendar {
     rare: Rare,
     /// The result of [`Rare::next`], stored here so that the common comparison is one load.
     next_rare: Event,
+    /// Packets that wait at access links.
+    pub(crate) waiting: WaitingPackets,
+}
+
+/// The ways of deliveries for which a calendar has rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// All of them: this many constant delays.
+    Constant(usize),
+    /// The delays are not constant, except for those of this many kinds of access link.
+    Access(usize),
 }
 
 impl Calendar {
-    /// A calendar for `lanes` constant delays (`None`: the delays are not constant per lane).
-    /// `grain` is about the time between two deliveries, `end` that of the run.
-    pub(crate) fn new(lanes: Option<usize>, grain: Time, flows: usize, end: Time) -> Self {
-        let deliveries = match lanes {
-            Some(count) if count <= MAX_LANES => Deliveries::Lanes(Lanes::new(count.max(1))),
-            _ => Deliveries::Wheel(Wheel::new(grain, end)),
+    /// A calendar with rings for `ways`. `grain` is about the time between two deliveries, `end`
+    /// that of the run.
+    pub(crate) fn new(ways: Ways, grain: Time, flows: usize, end: Time) -> Self {
+        let deliveries = match ways {
+            Ways::Constant(count) => Deliveries::Lanes(Lanes::new(count.clamp(1, MAX_LANES))),
+            Ways::Access(0) => Deliveries::Wheel(Wheel::new(grain, end)),
+            Ways::Access(count) => {
+                Deliveries::Beside(Wheel::new(grain, end), SideLanes::new(count))
+            }
         };
         Self {
             deliveries,
             rare: Rare::new(flows, end),
             next_rare: NEVER,
+            waiting: WaitingPackets::new(),
         }
     }
 
@@ -94,7 +118,21 @@ impl Calendar {
     pub fn push_delivery(&mut self, lane: LaneId, event: Event) {
         match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.push(lane, event),
-            Deliveries::Wheel(wheel) => wheel.push(event),
+            Deliveries::Wheel(wheel) | Deliveries::Beside(wheel, _) => wheel.push(event),
+        }
+    }
+
+    /// Adds the end of a transmission on an access link, to the lane of links with that
+    /// transmission time. Ends of shorter packets may be out of order.
+    #[inline]
+    pub(crate) fn push_access(&mut self, lane: LaneId, event: Event) {
+        let pushed = match &mut self.deliveries {
+            Deliveries::Lanes(lanes) => lanes.insert(lane, event),
+            Deliveries::Beside(_, side) => side.insert(lane, event),
+            Deliveries::Wheel(_) => Err(event),
+        };
+        if let Err(event) = pushed {
+            self.push_frequent(event);
         }
     }
 
@@ -111,7 +149,7 @@ impl Calendar {
     #[inline]
     pub fn push_frequent(&mut self, event: Event) {
         match &mut self.deliveries {
-            Deliveries::Wheel(wheel) => wheel.push(event),
+            Deliveries::Wheel(wheel) | Deliveries::Beside(wheel, _) => wheel.push(event),
             Deliveries::Lanes(_) => self.push(event),
         }
     }
@@ -123,7 +161,11 @@ impl Calendar {
     pub(crate) fn pop_before(&mut self, end: Time, ahead: impl FnMut(&[Event])) -> Event {
         let delivery = match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.next,
-            Deliveries::Wheel(wheel) => wheel.first(ahead),
+            Deliveries::Wheel(wheel) => wheel.first_before(NEVER, ahead),
+            Deliveries::Beside(wheel, side) => {
+                let next = side.next;
+                wheel.first_before(next, ahead).min(next)
+            }
         };
         if self.next_rare < delivery
             && let Some(event) = self.pop_rare(delivery.min(Event::first_of(end)))
@@ -133,7 +175,8 @@ impl Calendar {
         if delivery.time < end {
             match &mut self.deliveries {
                 Deliveries::Lanes(lanes) => lanes.advance(),
-                Deliveries::Wheel(wheel) => wheel.advance(),
+                Deliveries::Beside(_, side) if side.next == delivery => side.advance(),
+                Deliveries::Wheel(wheel) | Deliveries::Beside(wheel, _) => wheel.advance(),
             }
         }
         delivery
@@ -161,17 +204,20 @@ impl Calendar {
     pub fn next_time(&mut self) -> Time {
         let delivery = match &mut self.deliveries {
             Deliveries::Lanes(lanes) => lanes.next,
-            Deliveries::Wheel(wheel) => wheel.first(|_| {}),
+            Deliveries::Wheel(wheel) => wheel.first_before(NEVER, |_| {}),
+            Deliveries::Beside(wheel, side) => wheel.first_before(side.next, |_| {}).min(side.next),
         };
         delivery.time.min(self.next_rare.time)
     }
 
     /// Deliveries in progress.
     pub(crate) fn deliveries(&self) -> usize {
-        match &self.deliveries {
+        let moving = match &self.deliveries {
             Deliveries::Lanes(lanes) => lanes.len(),
             Deliveries::Wheel(wheel) => wheel.count,
-        }
+            Deliveries::Beside(wheel, side) => wheel.count + side.len(),
+        };
+        moving + self.waiting.len()
     }
 }
 
@@ -190,7 +236,12 @@ mod tests {
     /// Sorted in one by one these would take a minute.
     #[test]
     fn a_million_beginnings_at_once_are_soon_entered() {
-        let mut calendar = Calendar::new(None, Time::from_picos(1_000_000), 1_000_000, NEVER.time);
+        let mut calendar = Calendar::new(
+            Ways::Access(0),
+            Time::from_picos(1_000_000),
+            1_000_000,
+            NEVER.time,
+        );
         for flow in 0..500_000 {
             calendar.push(event(0, flow));
             calendar.push_delivery(LaneId::new(0), event(1, flow));
@@ -209,11 +260,14 @@ mod tests {
         fn every_structure_pops_in_order(
             steps in prop::collection::vec((0u64..5_000_000, 0usize..40, prop::bool::ANY), 1..400),
             lanes in prop::sample::select(vec![Some(1usize), Some(5), Some(24), Some(40), None, None]),
+            accesses in 0usize..9,
+            disorder in prop::sample::select(vec![0u64, 1_000, 5_000_000]),
             grain in 1u64..100_000,
             flows in prop::sample::select(vec![1usize, 1000, 1_000_000_000]),
             end in prop::sample::select(vec![0u64, 1_000_000, u64::MAX]),
         ) {
-            let mut calendar = Calendar::new(lanes, Time::from_picos(grain), flows, Time::from_picos(end));
+            let ways = lanes.map_or(Ways::Access(accesses), |count| Ways::Constant(count + accesses));
+            let mut calendar = Calendar::new(ways, Time::from_picos(grain), flows, Time::from_picos(end));
             let mut expected = BinaryHeap::new();
             let mut last = vec![0u64; 40];
             let mut now = 0;
@@ -225,8 +279,20 @@ mod tests {
                     time = time.max(last[lane] + 1);
                     last[lane] = time;
                 }
+                // An access link's packets leave after a constant time, or a little before.
+                let of_access = accesses > 0 && flow % 2 == 0;
+                if of_access {
+                    time = now + 3_000_000 - delay.min(disorder).min(3_000_000);
+                }
                 let event = event(time, flow);
-                if flow == 39 { calendar.push(event) } else { calendar.push_delivery(LaneId::new(lane), event) }
+                if of_access {
+                    let lane = LaneId::new(lanes.unwrap_or(0) + flow % accesses);
+                    calendar.push_access(lane, event);
+                } else if flow == 39 {
+                    calendar.push(event);
+                } else {
+                    calendar.push_delivery(LaneId::new(lane), event);
+                }
                 expected.push(Reverse(event));
                 if pop {
                     let next = calendar.next_time();

@@ -7,7 +7,7 @@ use forebay_units::Time;
 
 use crate::access::AccessLink;
 use crate::calendar::Calendar;
-use crate::calendar::event::{Event, Mark};
+use crate::calendar::event::{AccessWait, Event, Mark};
 use crate::ends::{Direction, Ends, Progress};
 use crate::ids::{
     FlowId, FlowNumber, GroupId, HopNumber, LaneId, ResponsiveId, Route, UnresponsiveId,
@@ -433,10 +433,28 @@ impl<E: Ends> Flow<E> {
             self.ends.lose(number, Direction::Data);
             return;
         };
-        let event = Event::access(time, me, number, wait);
-        match access.lane {
-            Some(lane) => calendar.push_delivery(lane, event),
-            None => calendar.push_frequent(event),
+        match (access.lane, wait) {
+            // Nearly all.
+            (Some(lane), AccessWait::None) => {
+                calendar.push_access(lane, Event::access(time, me, number, wait));
+            }
+            (Some(_), AccessWait::BehindOthers) => {
+                access.wait((time, number), &mut calendar.waiting);
+            }
+            (None, _) => calendar.push_frequent(Event::access(time, me, number, wait)),
+        }
+    }
+
+    /// A packet of it has left its access link: the one that waits behind it, if there is one, is
+    /// transmitted. `me` is its own number.
+    #[inline]
+    pub(crate) fn leave_access(&mut self, me: ResponsiveId, calendar: &mut Calendar) {
+        if let Some(access) = &mut self.access
+            && let Some((time, number)) = access.next(&mut calendar.waiting)
+            && let Some(lane) = access.lane
+        {
+            let event = Event::access(time, me, number, AccessWait::BehindOthers);
+            calendar.push_access(lane, event);
         }
     }
 

@@ -1,17 +1,18 @@
 //! Lanes: what leaves one place for another after a constant delay arrives in the order in which it
 //! left, so each such way gets a lane of the calendar, as long as there are few.
 
-use forebay_scenario::{Distribution, Scenario, Workload};
+use forebay_scenario::{Distribution, FlowGroup, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
-use crate::calendar::{Calendar, MAX_LANES};
+use crate::access::AccessLink;
+use crate::calendar::{Calendar, MAX_LANES, MAX_SIDE_LANES, Ways};
 use crate::flow::Flow;
 use crate::hop::Hop;
 use crate::ids::{LaneId, LinkId};
 use crate::link::{Departures, Link, in_turn};
 use crate::network::Network;
 use crate::traffic::Traffic;
-use crate::traffic::delivery_lanes::{DeliveryLanes, Way, way};
+use crate::traffic::delivery_lanes::{AccessLanes, DeliveryLanes, Way, way};
 use crate::traffic::hosts::Hosts;
 
 /// Chooses the calendar of a run: lanes where few delays are constant, else the wheel. Tells all
@@ -31,17 +32,42 @@ pub(crate) fn calendar<'a, H: Hosts<'a>>(
         source.lane = next.take();
     }
     assign_links(network, &mut next);
-    for flow in &mut traffic.hosts.flows_mut().responsive {
-        if let Some(access) = &mut flow.access {
-            access.lane = Some(next.take());
-        }
-    }
-    let count = next.0;
+    let mut accesses = transmissions(traffic);
+    let count = next.0 + accesses.len();
     let few = delays.is_some() && count <= MAX_LANES && scenario.links().iter().all(in_turn);
-    traffic.assign_deliveries(DeliveryLanes::new(delays.filter(|_| few)));
+    let (ways, first) = if few {
+        (Ways::Constant(count), next.0)
+    } else {
+        accesses.truncate(MAX_SIDE_LANES);
+        (Ways::Access(accesses.len()), 0)
+    };
+    let access_lanes = AccessLanes::new(accesses, first);
+    traffic.assign_lanes(DeliveryLanes::new(delays.filter(|_| few)), access_lanes);
     let flows = traffic.hosts.flows().responsive.len();
     let end = scenario.run().end();
-    Calendar::new(few.then_some(count), grain(scenario), flows, end)
+    Calendar::new(ways, grain(scenario), flows, end)
+}
+
+/// The times that a full packet takes on an access link, in rising order: those of the flows that
+/// exist from the beginning, and those of open-loop groups, whose flows join later.
+fn transmissions<'a, H: Hosts<'a>>(traffic: &Traffic<'a, H>) -> Vec<Time> {
+    let present = traffic.hosts.flows().responsive.iter();
+    let present = present.filter_map(|flow| flow.access);
+    let later = traffic.groups.iter().filter_map(|group| match &group.spec {
+        FlowGroup {
+            packet: Distribution::Value(packet),
+            workload: Workload::OpenLoop { .. },
+            ..
+        } => AccessLink::new(group.spec, packet.get() as u32),
+        _ => None,
+    });
+    let mut times: Vec<_> = present
+        .chain(later)
+        .map(|access| access.transmission())
+        .collect();
+    times.sort_unstable();
+    times.dedup();
+    times
 }
 
 /// How many lanes are taken.
@@ -126,8 +152,9 @@ fn constant_delays<'a, H: Hosts<'a>>(
             _ if redrawn => return None,
             _ => {}
         }
-        // Slots of open-loop transfers join later, each with its own access link.
-        if spec.access.is_some() && matches!(spec.workload, Workload::OpenLoop { .. }) {
+        // Slots of open-loop transfers join later. Their access links have a lane if it is known.
+        let joins = matches!(spec.workload, Workload::OpenLoop { .. });
+        if joins && spec.access.is_some() && !matches!(spec.packet, Distribution::Value(_)) {
             return None;
         }
     }

@@ -20,13 +20,13 @@ use crate::calendar::Calendar;
 use crate::calendar::event::{Event, Kind, Mark};
 use crate::ends::Ends;
 use crate::flow::{Arriving, Flow, InFlight, Transit, Unresponsive};
-use crate::ids::{FlowId, GroupId, ResponsiveId, SourceId, UnresponsiveId};
+use crate::ids::{FlowId, GroupId, HopNumber, ResponsiveId, SourceId, UnresponsiveId};
 use crate::link::host_timing::earliness;
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
 use crate::refusal::Refusal;
 use crate::timeline::Timeline;
-use crate::traffic::delivery_lanes::{DeliveryLanes, way};
+use crate::traffic::delivery_lanes::{AccessLanes, DeliveryLanes, way};
 use crate::traffic::group::Group;
 use crate::traffic::hosts::{Completed, FlowPosition, Hosts, ReversePath, Turn};
 use crate::traffic::source::{Source, SourceSetup, TooManyPeriods};
@@ -41,6 +41,7 @@ pub struct Traffic<'a, H: Hosts<'a>> {
     pub groups: Vec<Group<'a>>,
     pub(crate) sources: Vec<Source>,
     lanes: DeliveryLanes,
+    access_lanes: AccessLanes,
     /// Flows that memory is allowed for.
     pub most_flows: usize,
 }
@@ -63,6 +64,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
                 .collect(),
             sources: Vec::new(),
             lanes: DeliveryLanes::default(),
+            access_lanes: AccessLanes::default(),
             most_flows: usize::MAX,
         };
         for group in 0..traffic.groups.len() {
@@ -167,18 +169,23 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         Ok(flow)
     }
 
-    /// Tells each flow the lane of its deliveries.
-    pub(crate) fn assign_deliveries(&mut self, lanes: DeliveryLanes) {
-        self.lanes = lanes;
+    /// Tells each flow the lanes of its deliveries and of its access link.
+    pub(crate) fn assign_lanes(&mut self, lanes: DeliveryLanes, access_lanes: AccessLanes) {
+        (self.lanes, self.access_lanes) = (lanes, access_lanes);
         for flow in 0..self.hosts.flows().responsive.len() {
             self.assign_lane(ResponsiveId::new(flow));
         }
     }
 
     fn assign_lane(&mut self, flow: ResponsiveId) {
-        let transit = &mut self.hosts.flows_mut()[flow].transit;
+        let Flow {
+            transit, access, ..
+        } = &mut self.hosts.flows_mut()[flow];
         let group = self.groups[transit.group.index()].spec;
         transit.lane = self.lanes.of(way(group, transit.return_delay));
+        if let Some(access) = access {
+            access.lane = self.access_lanes.of(access.transmission());
+        }
     }
 
     /// From now on each packet at the target link is recorded.
@@ -269,6 +276,9 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         match flows.of_number(arriving.event.flow()) {
             // Nearly all: what is known of them here the network need not ask.
             FlowId::Responsive(flow) if !arriving.mark.present() => {
+                if arriving.hop == HopNumber::FIRST {
+                    flows[flow].leave_access(flow, &mut timeline.calendar);
+                }
                 let size = flows[flow].size(arriving.event.packet());
                 let packet = InFlight {
                     mark: Mark::Absent,

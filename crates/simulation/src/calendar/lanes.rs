@@ -3,73 +3,8 @@
 use forebay_units::Time;
 
 use crate::calendar::event::{Event, NEVER};
+use crate::calendar::ring::{Place, Ring};
 use crate::ids::LaneId;
-
-/// A ring of events in rising order, its capacity a power of two.
-#[derive(Debug)]
-struct Lane {
-    events: Box<[Event]>,
-    head: usize,
-    tail: usize,
-}
-
-impl Lane {
-    fn new() -> Self {
-        Self {
-            events: vec![NEVER; 16].into_boxed_slice(),
-            head: 0,
-            tail: 0,
-        }
-    }
-
-    #[expect(
-        clippy::inline_always,
-        reason = "a call costs each packet 20 of 340 instructions"
-    )]
-    #[inline(always)]
-    fn push(&mut self, event: Event) {
-        if self.tail - self.head == self.events.len() {
-            self.grow();
-        }
-        let mask = self.events.len() - 1;
-        self.events[self.tail & mask] = event;
-        self.tail += 1;
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let (old, count) = (self.events.len(), self.tail - self.head);
-        let mut events = vec![NEVER; old * 2].into_boxed_slice();
-        for (k, slot) in events.iter_mut().take(count).enumerate() {
-            *slot = self.events[(self.head + k) & (old - 1)];
-        }
-        self.events = events;
-        self.head = 0;
-        self.tail = count;
-    }
-
-    #[inline]
-    fn head(&self) -> Event {
-        if self.head == self.tail {
-            return NEVER;
-        }
-        self.events[self.head & (self.events.len() - 1)]
-    }
-
-    #[inline]
-    fn len(&self) -> usize {
-        self.tail - self.head
-    }
-
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The event pushed last.
-    fn last(&self) -> Event {
-        self.events[(self.tail - 1) & (self.events.len() - 1)]
-    }
-}
 
 /// More lanes than this go into the wheel.
 pub const MAX_LANES: usize = 64;
@@ -82,7 +17,7 @@ const NODES: usize = 2 * MAX_LANES;
 /// Programming, volume 3, section 5.4.1).
 #[derive(Debug)]
 pub(super) struct Lanes {
-    rings: Vec<Lane>,
+    rings: Vec<Ring>,
     /// The event at the head of each lane, [`NEVER`] for an empty one.
     heads: [Event; MAX_LANES],
     /// When it is due: nearly always that alone decides.
@@ -105,7 +40,7 @@ impl Lanes {
             winners[node] = winners[2 * node];
         }
         Self {
-            rings: (0..count).map(|_| Lane::new()).collect(),
+            rings: (0..count).map(|_| Ring::new()).collect(),
             heads: [NEVER; MAX_LANES],
             times: [NEVER.time; MAX_LANES],
             winners,
@@ -133,13 +68,23 @@ impl Lanes {
         }
     }
 
+    /// The same where events of the lane may be a little out of order. An event that would have to
+    /// pass many others is returned.
+    #[inline]
+    pub(super) fn insert(&mut self, lane: LaneId, event: Event) -> Result<(), Event> {
+        let at = lane.index();
+        if self.rings[at].insert(event)? == Place::Head {
+            self.enter(at, event);
+        }
+        Ok(())
+    }
+
     /// Removes the head of the first lane: the matches on its way to the root are played again.
     #[inline]
     pub(super) fn advance(&mut self) {
         let at = self.first;
         let lane = &mut self.rings[at];
-        lane.head += 1;
-        let head = lane.head();
+        let head = lane.advance();
         let (mut best, mut time) = (at, head.time);
         self.set_head(at, head);
         let mut node = self.leaf(at);
@@ -157,7 +102,7 @@ impl Lanes {
         self.next = self.heads[best % MAX_LANES];
     }
 
-    /// A lane that was empty has a head: it wins up to its first lost match.
+    /// A lane that was empty has a head, or an earlier one: it wins up to its first lost match.
     #[inline]
     fn enter(&mut self, at: usize, head: Event) {
         self.set_head(at, head);
@@ -194,6 +139,6 @@ impl Lanes {
 
     /// Events in all lanes.
     pub(super) fn len(&self) -> usize {
-        self.rings.iter().map(Lane::len).sum()
+        self.rings.iter().map(Ring::len).sum()
     }
 }

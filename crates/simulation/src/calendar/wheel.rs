@@ -201,25 +201,26 @@ impl Wheel {
         Some(event)
     }
 
-    /// The first event, or [`NEVER`]. Where the wheel turns, `ahead` is shown what is next.
+    /// The first event, or one that is not before `limit`. Where the wheel turns, `ahead` is shown
+    /// what is next.
     #[inline]
-    pub(super) fn first(&mut self, ahead: impl FnMut(&[Event])) -> Event {
+    pub(super) fn first_before(&mut self, limit: Event, ahead: impl FnMut(&[Event])) -> Event {
         if let Some(event) = self.current.last() {
             return *event;
         }
-        self.turn_wheel(ahead)
+        self.turn_wheel(limit, ahead)
     }
 
-    /// Moves to the next bucket that holds an event.
-    fn turn_wheel(&mut self, mut ahead: impl FnMut(&[Event])) -> Event {
-        if self.count == 0 {
-            return NEVER;
-        }
-        self.skip();
-        while self.current.is_empty() {
+    /// Moves to the next bucket that has an event, but not beyond `limit`.
+    fn turn_wheel(&mut self, limit: Event, mut ahead: impl FnMut(&[Event])) -> Event {
+        loop {
+            let bound = self.bound();
+            if !self.current.is_empty() || bound >= limit {
+                return bound;
+            }
+            self.skip();
             self.turn_once(&mut ahead);
         }
-        self.current.last().copied().unwrap_or(NEVER)
     }
 
     /// Leaves out the buckets before the first event where all of them are empty.

@@ -196,7 +196,7 @@ impl Scheduler {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::calendar::Calendar;
+    use crate::calendar::{Calendar, Ways};
     use crate::ids::LinkId;
     use crate::link::queued::{Departures, Discarded, QueuedLink, Service};
     use crate::link::statistics::Account;
@@ -242,7 +242,12 @@ pub(crate) mod testing {
         let port = Port::new(Stream::new(Seed::default(), 0, Purpose::Discipline));
         let link = QueuedLink::new(queue, Transmitter::new(rate, 0), port);
         let mut link = link.with_turns(Some(scheduler));
-        let mut calendar = Calendar::new(None, Time::from_millis(1), 1, Time::from_secs(10));
+        let mut calendar = Calendar::new(
+            Ways::Access(0),
+            Time::from_millis(1),
+            1,
+            Time::from_secs(10),
+        );
         let mut seen = Seen(vec![Left::Dropped; arrivals.len()]);
         for (number, &(arrival, size)) in arrivals.iter().enumerate() {
             link.catch_up(arrival, &mut seen);

@@ -1,4 +1,4 @@
-//! Which lane of the calendar a delivery takes.
+//! The lanes of the calendar for deliveries and for packets that leave access links.
 
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;
@@ -31,5 +31,28 @@ impl DeliveryLanes {
         let ways = self.0.as_ref();
         let at = ways.and_then(|ways| ways.binary_search(&way).ok());
         LaneId::new(at.unwrap_or(0))
+    }
+}
+
+/// Lanes of access links: one for each time that a full packet takes on them.
+#[derive(Debug, Default)]
+pub(crate) struct AccessLanes {
+    transmissions: Vec<Time>,
+    first: usize,
+}
+
+impl AccessLanes {
+    /// Lanes from number `first` on, for these times in rising order.
+    pub(crate) fn new(transmissions: Vec<Time>, first: usize) -> Self {
+        Self {
+            transmissions,
+            first,
+        }
+    }
+
+    /// The lane of an access link on which a full packet takes this time, if there is one.
+    pub(crate) fn of(&self, transmission: Time) -> Option<LaneId> {
+        let at = self.transmissions.binary_search(&transmission).ok()?;
+        Some(LaneId::new(self.first + at))
     }
 }
