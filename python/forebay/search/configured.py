@@ -18,7 +18,7 @@ from forebay.search.evidence import ConfiguredVerdict, Evidence
 from forebay.search.goal_test import Analyses, Verdict
 from forebay.search.named_buffer import GoalVerdict
 from forebay.search.plan import Plan
-from forebay.search.quick import QuickLook
+from forebay.search.quick import FRESH, QuickLook
 from forebay.search.search_state import SearchState
 from forebay.search.sequential_test import SERIES, SequentialTest, analyses_for
 
@@ -96,15 +96,18 @@ def _tested(evidence: Evidence, place: int, confidence: float) -> ConfiguredVerd
 
 
 def _affordable(evidence: Evidence, least: int) -> Analyses:
-    """The analyses of `check` that cost no more runs than the search; of a quick look the first alone."""
+    """The analyses of `check` that cost no more runs than the search.
+
+    After a quick look there is one analysis, with as many runs as the look takes to confirm an answer.
+    """
     measure = evidence.measure
     if not measure.replicates:
         return ((1, 1.0),)
     if in_real_time(measure.engine):
         return ()
     each = 1 if measure.strata is None else len(measure.strata.weights)
-    analyses = tuple(planned for planned in analyses_for(least) if planned[0] * each <= measure.runs)
-    return analyses[:1] if isinstance(evidence.search, QuickLook) else analyses
+    planned = ((max(FRESH, least), 1.0),) if isinstance(evidence.search, QuickLook) else analyses_for(least)
+    return tuple(analysis for analysis in planned if analysis[0] * each <= measure.runs)
 
 
 def _of_all(goals: Mapping[str, GoalVerdict], runs: int) -> ConfiguredVerdict:

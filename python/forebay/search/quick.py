@@ -29,7 +29,7 @@ from forebay.search.noisy_root import rises_between
 from forebay.search.plan import Outcome, without_gaps
 from forebay.search.search_state import SearchState
 
-__all__ = ["QUICK_CONFIDENCE", "QuickLook"]
+__all__ = ["FRESH", "QUICK_CONFIDENCE", "QuickLook"]
 
 #: Confidence of a quick look, unless less is asked for: what four runs that agree carry.
 QUICK_CONFIDENCE = 0.8
