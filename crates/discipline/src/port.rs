@@ -71,11 +71,17 @@ impl Limit {
 
     /// `backlog` in the limit's unit, packets or bytes.
     #[inline]
-    pub fn level(self, backlog: Backlog) -> f64 {
+    pub fn count(self, backlog: Backlog) -> u64 {
         match self {
-            Self::Packets(_) => backlog.packets as f64,
-            Self::Bytes(_) => backlog.bytes as f64,
+            Self::Packets(_) => backlog.packets,
+            Self::Bytes(_) => backlog.bytes,
         }
+    }
+
+    /// The same as a number with decimals.
+    #[inline]
+    pub fn level(self, backlog: Backlog) -> f64 {
+        self.count(backlog) as f64
     }
 }
 

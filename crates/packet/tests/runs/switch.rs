@@ -8,7 +8,17 @@ use super::{run, scenario, value};
 
 /// `ports` links of 100 Mb/s, of which the first `overloaded` get 150 and the others nothing much.
 fn switch(ports: usize, overloaded: usize, queue: &str) -> Report {
-    let mut text = "[[memories]]\nname = \"chip\"\nsize = \"600p\"\n".to_owned();
+    switch_with(ports, overloaded, queue, ("", ""))
+}
+
+/// The same with keys of the memory and of each link.
+fn switch_with(
+    ports: usize,
+    overloaded: usize,
+    queue: &str,
+    (of_memory, of_link): (&str, &str),
+) -> Report {
+    let mut text = format!("[[memories]]\nname = \"chip\"\nsize = \"600p\"\n{of_memory}\n");
     for port in 0..ports {
         let target = if port == 0 { "target = true\n" } else { "" };
         let rate = if port < overloaded { 150 } else { 10 };
@@ -21,6 +31,7 @@ rate = "100Mbps"
 buffer = "100000p"
 memory = "chip"
 queue = {queue}
+{of_link}
 {target}
 [[flows]]
 name = "flood{port}"
@@ -52,6 +63,87 @@ fn overloaded_ports_hold_what_the_threshold_lets_them() {
         );
         let quiet = report.links.last().expect("more ports");
         assert_eq!(quiet.metrics[&Metric::LossRate].mean, 0.0);
+    }
+}
+
+/// A threshold of the memory limits the queue of any discipline as `dynamic_threshold` does.
+#[test]
+fn queues_of_any_discipline_hold_what_a_threshold_lets_them() {
+    let queues = [
+        "\"droptail\"",
+        "\"drophead\"",
+        r#"{ kind = "step", threshold = "50p" }"#,
+    ];
+    for (alpha, overloaded) in [(1.0, 1), (0.5, 2), (8.0, 2)] {
+        let keys = format!("memory_alpha = {alpha:?}");
+        let theory = alpha * 600.0 / (1.0 + alpha * overloaded as f64);
+        for queue in queues {
+            let report = switch_with(5, overloaded, queue, ("", &keys));
+            let held = value(&report, Metric::QueueMean);
+            assert!(
+                (held / theory - 1.0).abs() < 0.02,
+                "{queue} {alpha} {overloaded}: {held} {theory}"
+            );
+            let quiet = report.links.last().expect("more ports");
+            assert_eq!(quiet.metrics[&Metric::LossRate].mean, 0.0);
+        }
+    }
+}
+
+/// ABM: all congested queues together hold alpha B / (1 + alpha), however many there are.
+#[test]
+fn congested_queues_share_what_abm_grants_all_of_them() {
+    for (alpha, overloaded) in [(1.0, 1), (1.0, 3), (0.5, 4), (4.0, 2)] {
+        let keys = format!("memory_alpha = {alpha:?}");
+        let of_memory = "threshold = \"abm\"";
+        let report = switch_with(6, overloaded, "\"droptail\"", (of_memory, &keys));
+        let theory = alpha / (1.0 + alpha) * 600.0 / overloaded as f64;
+        let held = value(&report, Metric::QueueMean);
+        assert!(
+            (held / theory - 1.0).abs() < 0.05,
+            "{alpha} {overloaded}: {held} {theory}"
+        );
+    }
+}
+
+/// A guarantee keeps a part of the memory for each port, and the others share the rest.
+#[test]
+fn a_guarantee_is_free_for_its_port_alone() {
+    let report = switch_with(3, 1, "\"droptail\"", ("", "memory_reserved = \"20p\""));
+    let busy = value(&report, Metric::QueueMean);
+    // It has its own 20 packets, and all of the shared 540.
+    assert!((555.0..=560.0).contains(&busy), "{busy}");
+    for quiet in &report.links[1..] {
+        assert_eq!(quiet.metrics[&Metric::LossRate].mean, 0.0);
+    }
+}
+
+#[test]
+fn thresholds_and_guarantees_must_fit_their_memory() {
+    let parse = |memory: &str, link: &str| {
+        let text = format!(
+            "{memory}[link]\nrate = \"1Mbps\"\nbuffer = \"1p\"\n{link}\n[[flows]]\nrtt = \"1ms\"\n"
+        );
+        Scenario::parse(&text, Format::Toml, "test", &[])
+            .expect_err("a mistake")
+            .to_string()
+    };
+    let memory = "[[memories]]\nname = \"chip\"\nsize = \"9p\"\n";
+    for (keys, said) in [
+        ("memory_alpha = 1", "only with `memory`"),
+        ("memory_reserved = \"1p\"", "only with `memory`"),
+        ("memory = \"chip\"\nmemory_alpha = 0", "memory_alpha"),
+        ("memory = \"chip\"\nmemory_reserved = \"10p\"", "at most 9p"),
+        (
+            "memory = \"chip\"\nmemory_reserved = \"1kB\"",
+            "the unit of the memory's size, 9p",
+        ),
+    ] {
+        let error = parse(memory, keys);
+        assert!(
+            error.contains(said) && error.starts_with("test:"),
+            "{error}"
+        );
     }
 }
 

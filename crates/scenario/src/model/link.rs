@@ -18,7 +18,7 @@ use crate::model::shaper::{Shaper, ShaperTable};
 use crate::model::varying::Varying;
 use crate::text::cursor::Cursor;
 use crate::text::form::words;
-use crate::text::form::{Maybe, NAME, Switch, Table, Words};
+use crate::text::form::{Maybe, NAME, Number, Switch, Table, Words};
 use crate::text::grammar::Grammar;
 use crate::text::grammar::text;
 use crate::text::keys::{Context, Form, Joint, Key, Presence, Section, keys};
@@ -67,6 +67,11 @@ keys! {
         /// Name of the shared memory in which its packets wait together with those of other links;
         /// one of `[[memories]]`.
         memory: Option<usize> = None, key(Maybe(OneOfTheMemories));
+        /// Multiple of the free shared memory that the link's queue may hold: a dynamic threshold.
+        /// Without it the queue may hold all of the memory.
+        memory_alpha: Option<f64> = None, key(Maybe(ALPHA));
+        /// Part of the memory that only packets of this link may use.
+        memory_reserved: Option<BufferLimit> = None, key(Maybe(MemorySize));
         /// Whether reports are about this link; of several links, one is the target.
         target: bool = false, always(Switch);
     }
@@ -157,8 +162,24 @@ keys! {
         name: String = String::new(), required("\"switch\"", MemoryName);
         /// Size of the memory for all its links together, without packets in transmission.
         size: BufferLimit = BufferLimit::Packets(0), required("\"12MB\"", MemorySize);
+        /// How `memory_alpha` limits the queues of its links.
+        threshold: MemoryThreshold = MemoryThreshold::Dynamic, key(Words);
     }
 }
+
+words! {
+    /// The limit that `memory_alpha` sets.
+    pub enum MemoryThreshold {
+        /// alpha times the free memory (Choudhury and Hahne 1998).
+        Dynamic = "dynamic",
+        /// alpha times the free memory, divided by the number of congested queues: ABM (Addanki,
+        /// Apostolaki, Ghobadi, Schmid and Vanbever 2022).
+        Abm = "abm",
+    }
+}
+
+/// Alpha of a dynamic threshold: switches offer powers of two from 1/128 to 128.
+const ALPHA: Number = Number(1e-3, 1e3);
 
 /// The name of a memory that comes after those of the context.
 struct MemoryName;
@@ -255,6 +276,48 @@ impl Link {
         }
         Ok(link)
     }
+}
+
+/// Refuses links whose thresholds and guarantees do not fit their memory.
+pub(crate) fn check_memories(
+    links: &[Link],
+    cursors: &[Cursor<'_>],
+    memories: &[Memory],
+) -> Result<(), ScenarioError> {
+    let mut guaranteed = vec![0; memories.len()];
+    for (link, cursor) in links.iter().zip(cursors) {
+        let Some(number) = link.memory else {
+            let mut keys = ["memory_alpha", "memory_reserved"].iter();
+            let stray = keys.find_map(|key| cursor.get(key));
+            if let Some(stray) = stray {
+                return Err(stray.error("only with `memory`"));
+            }
+            continue;
+        };
+        let Some(reserved) = link.memory_reserved else {
+            continue;
+        };
+        let memory = &memories[number];
+        let (part, size) = match (reserved, memory.size) {
+            (BufferLimit::Packets(part), BufferLimit::Packets(size)) => (part, size),
+            (BufferLimit::Bytes(part), BufferLimit::Bytes(size)) => (part.get(), size.get()),
+            _ => {
+                let here = cursor.get("memory_reserved");
+                let allowed = format!("the unit of the memory's size, {}", memory.size);
+                return Err(here.as_ref().unwrap_or(cursor).error(allowed));
+            }
+        };
+        guaranteed[number] += part;
+        if guaranteed[number] > size {
+            let here = cursor.get("memory_reserved");
+            let allowed = format!(
+                "guarantees of all links that are together at most {}, the size of `{}`",
+                memory.size, memory.name
+            );
+            return Err(here.as_ref().unwrap_or(cursor).error(allowed));
+        }
+    }
+    Ok(())
 }
 
 /// Reads `[[memories]]`.

@@ -18,7 +18,7 @@ use crate::model::buffer::resolve_buffer;
 use crate::model::derived_once::OfGroups;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
-use crate::model::link::{Link, Memory, read_memories};
+use crate::model::link::{Link, Memory, check_memories, read_memories};
 use crate::model::metric::{Goal, SourcePosition};
 use crate::model::observed::{self, OBSERVED};
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
@@ -155,6 +155,7 @@ impl Scenario {
         for (number, cursor) in cursors.iter().enumerate() {
             links.push(Link::read_unresolved(cursor, number, &context)?);
         }
+        check_memories(&links, &cursors, &memories)?;
         let target = find_target(&links, root)?;
         links[target].target = true;
         let run: RunPlan = read_section(root, "run", &context)?;
