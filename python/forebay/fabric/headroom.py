@@ -271,7 +271,7 @@ class _Request:
         return ieee_headroom(self.port, delay, self.peer_response, Cells(self.cell or 1, self.small_packets))
 
     def sonic_assumptions(self, inputs: SonicInputs) -> Iterator[str]:
-        """What the arguments left open."""
+        """Values that the arguments did not give."""
         asic, rate = inputs.asic, f"{self.port.rate_mbps / 1000:g} Gb/s"
         if self.device is None and self.model == "sonic-mellanox":
             yield f"{asic.name}, the first generation with ports of {rate}; other generations need other headroom"
@@ -287,7 +287,7 @@ class _Request:
             yield f"{self.small_packets:g} % small packets, the default of SONiC"
 
     def mlx5_assumptions(self) -> tuple[str, ...]:
-        """What the arguments left open, and what the driver does with them."""
+        """Values that the arguments did not give, and roundings of the driver."""
         found = [] if self.cell is not None else [f"cells of {CELL} B"]
         if self.port.rate_mbps < 40_000:
             found.append("the driver counts a rate below 40 Gb/s as 40 Gb/s")
@@ -296,7 +296,7 @@ class _Request:
         return tuple(found)
 
     def ieee_assumptions(self) -> tuple[str, ...]:
-        """What the arguments left open."""
+        """Values that the arguments did not give."""
         found = ["the standard has no xon: the peer resumes at an empty group"]
         if self.mac_phy_delay_kib is None:
             found.append("0.8 KiB for MAC and PHY, the constant of every ASIC that SONiC lists")

@@ -21,7 +21,7 @@ __all__ = ["TableAnswer", "table_headroom"]
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """What a table says about a port.
+    """The row or the line of a table for a port, with the findings on the table.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def _neighbors(table: LookupTable, rate_mbps: int) -> list[TableRow]:
 
 
 def _extrapolated(table: LookupTable, port: LosslessPort, fit: TableFit) -> tuple[str, ...]:
-    """What the estimate for a port extends beyond the rows."""
+    """Sentences on how far the estimate for a port extends beyond the rows."""
     rate, found = f"{port.rate_mbps / 1000:g} Gb/s", []
     rows = table.at_rate(port.rate_mbps)
     if not rows:
