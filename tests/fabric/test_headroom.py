@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import forebay
 from forebay import Headroom, InputError
 from forebay.fabric.headroom import MODELS
+from forebay.fabric.headroom_sum import SumBuilder, Term
 from forebay.fabric.pfc_timing import PAUSE_QUANTA, SPEED_IN_CABLE
 from forebay.fabric.sonic_devices import ASICS, DEVICES, RELEASES
 from tests.support.tiers import examples
@@ -82,6 +83,22 @@ def test_the_static_table_of_msn2700_follows_the_formula_with_a_constant_respons
     assert list(values(found)) == expected
 
 
+#: Bytes of the pause quanta of each rate in Mb/s: 905, 905, 453, 394, 147, 118, 80, 67, 2 and 1 quanta of 64 bytes.
+RESPONSES = {
+    **{800_000: 57_920, 400_000: 57_920, 200_000: 28_992, 100_000: 25_216, 50_000: 9_408},
+    **{40_000: 7_552, 25_000: 5_120, 10_000: 4_288, 1_000: 128, 100: 64},
+}
+
+
+@pytest.mark.parametrize("rate", RESPONSES)
+@pytest.mark.parametrize("model", ["sonic-mellanox", "ieee"])
+def test_the_response_of_the_peer_is_that_of_annex_31b(rate: int, model: str) -> None:
+    found = forebay.headroom(f"{rate}Mbps", "5m", model=model)
+    (part,) = (each for each in found.parts if each.name == "response of the peer")
+    assert part.bytes == RESPONSES[rate]
+    assert set(RESPONSES) == set(PAUSE_QUANTA)
+
+
 def test_the_share_of_small_packets_changes_sn5600_as_published() -> None:
     at = {
         share: forebay.headroom("100Gbps", "5m", asic="sn5600", release="202411", small_packets=share)
@@ -145,7 +162,18 @@ def test_the_parts_add_up_to_the_size(arguments: dict[str, Any]) -> None:
     assert sum(part.bytes for part in found.parts) == found.size
     for target, total in (("xoff", found.xoff), ("xon", found.xon)):
         assert sum(part.bytes for part in found.parts if part.of == target) == total
+    if arguments["model"] != "mlx5":
+        assert all(part.bytes >= 0 for part in found.parts if part.name.startswith("rounding"))
     assert found.rounding == sum(part.bytes for part in found.parts if part.is_rounding) >= 0
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=12))
+def test_no_sum_of_the_first_parts_is_half_a_byte_off(amounts: list[float]) -> None:
+    builder = SumBuilder()
+    builder.add("xoff", [Term("term", amount, "", "") for amount in amounts], round(sum(amounts)), "", "")
+    whole = list(itertools.accumulate(part.bytes for part in builder.parts))
+    for exact, rounded in zip(itertools.accumulate(amounts), whole, strict=False):
+        assert abs(exact - rounded) <= 0.5 + 1e-6
 
 
 @given(ports(), st.sampled_from(["rate", "cable", "mtu", "lossless_mtu"]))
@@ -240,12 +268,13 @@ def test_a_port_of_8_lanes_reserves_a_second_pipeline_latency_and_a_frame() -> N
     [
         ("spectrum-3", "400Gbps", 38912),
         ("spectrum-4", "800Gbps", 38912),
+        ("spectrum-5", "800Gbps", 38912),
         ("spectrum-4", "400Gbps", 19456),
         ("spectrum-6", "800Gbps", 43008),
     ],
 )
 def test_a_rate_that_an_asic_has_only_with_8_lanes_has_8_lanes(asic: str, rate: str, xon: int) -> None:
-    """The static tables of SN4700, SN5600 and SN6810 have these values of xon."""
+    """The static tables of SN4700, SN5600 and SN6810 have these values; SONiC gives SN5640 the lanes of SN5600."""
     assert forebay.headroom(rate, "40m", asic=asic).xon == xon
 
 

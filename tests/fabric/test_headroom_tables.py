@@ -172,6 +172,19 @@ def test_an_estimate_is_the_line_raised_by_its_error_and_rounded_up_to_the_step(
     assert 0 <= forebay.headroom("100Gbps", "200m", table=table).xoff - line < 318
 
 
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=6))
+@settings(max_examples=examples(100))
+def test_no_row_is_above_a_line_that_its_largest_shortfall_has_raised(amounts: list[int]) -> None:
+    text = "\n".join(f"100000 {10 * number}m 0 0 {xoff} 0" for number, xoff in enumerate(amounts, start=1))
+    table = parse_table(text)
+    fit = fit_of_rate(table, 100_000)
+    assert fit is not None
+    for row in table.rows:
+        assert fit.at(round_trip(row.rate_mbps, row.cable_m)) + fit.largest_shortfall >= row.xoff - 1e-3
+    distances = [abs(fit.at(round_trip(row.rate_mbps, row.cable_m)) - row.xoff) for row in table.rows]
+    assert fit.largest_error is None or fit.largest_error == pytest.approx(max(distances), abs=1e-3)
+
+
 def test_a_rate_that_the_table_lacks_has_the_line_of_all_rates() -> None:
     found = forebay.headroom("200Gbps", "300m", table=parse_table(NOKIA))
     assert found.table is not None
@@ -279,7 +292,9 @@ def test_a_rate_that_is_flat_in_the_cable_is_named_with_its_rows() -> None:
 
 
 def test_equal_rows_within_a_step_are_not_flat() -> None:
-    rows = "10000 5m 0 0 20480 0\n10000 40m 0 0 20480 0\n10000 300m 0 0 24576 0\n"
+    """35 m more hold 442 bytes at 10 Gb/s, less than the step of 1,024 bytes."""
+    rows = "10000 5m 0 0 20480 0\n10000 40m 0 0 20480 0\n100000 5m 0 0 29696 0\n100000 40m 0 0 32768 0\n"
+    assert step_of(parse_table(rows)) == 1024
     assert kinds(parse_table(rows)) == []
 
 
