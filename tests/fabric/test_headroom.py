@@ -302,6 +302,12 @@ def test_a_device_has_its_asic(device: str) -> None:
     assert forebay.headroom("100Gbps", "5m", asic=device).device == DEVICES[device].asic
 
 
+@pytest.mark.parametrize("name", ["spectrum-4", "Spectrum-4", "spectrum4", "SPC4", "MELLANOX-SPECTRUM-4", "SN5600"])
+def test_an_asic_is_known_by_its_usual_names(name: str) -> None:
+    assert forebay.headroom("100Gbps", "5m", asic=name).device == "spectrum-4"
+    assert forebay.headroom("100Gbps", "5m", asic="MELLANOX-SPECTRUM").device == "spectrum-1"
+
+
 def test_an_asic_decides_the_model() -> None:
     assert forebay.headroom("100Gbps", "5m", asic="tofino-2").model == "sonic-barefoot"
     assert forebay.headroom("100Gbps", "5m", asic="SN5600").model == "sonic-mellanox"

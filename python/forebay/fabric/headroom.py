@@ -7,6 +7,7 @@ and the other published calculations for the same port.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,7 +155,8 @@ def _model_and_asic(model: str | None, asic: str | None) -> tuple[str, Gearbox |
     if asic is None:
         return name or "sonic-mellanox", None
     folded = asic.strip().lower().replace("_", "-").removeprefix("mellanox-").removeprefix("barefoot-")
-    folded = {"spectrum": "spectrum-1", "spectrum1": "spectrum-1"}.get(folded, folded)
+    if number := re.fullmatch(r"(?:spectrum|spc)-?([1-9]?)", folded):
+        folded = f"spectrum-{number[1] or 1}"
     found = DEVICES.get(folded) or DEVICES.get(f"m{folded}") or (Gearbox(folded) if folded in ASICS else None)
     if found is None:
         raise InputError(_core.unknown("ASIC", asic, [*ASICS, *DEVICES]), "asic")

@@ -103,7 +103,7 @@ class _Plugin:
         if given is not None:
             return Term("response of the peer", given, "given", "argument")
         if quanta is not None:
-            amount = (quanta) * PAUSE_QUANTUM_BITS / 8
+            amount = quanta * PAUSE_QUANTUM_BITS / 8
             formula = f"{quanta} quanta × {PAUSE_QUANTUM_BITS} bits / 8"
             return Term("response of the peer", amount, formula, "IEEE 802.3, annex 31B.3.7")
         kib = self.inputs.asic.peer_response_kib
@@ -127,7 +127,12 @@ class _Plugin:
         terms = [
             Term("frame that the port is sending", float(port.mtu), f"MTU {bytes_text(port.mtu)}", self.source),
             Term("cable, both directions", cable, f"2 × {shown} / (8 × 198,000 km/s){scale}", self.source),
-            Term("gearbox, both directions", 2 * gearbox, f"2 × {self.inputs.gearbox_ns:g} ns × rate", self.source),
+            Term(
+                "gearbox, both directions",
+                2 * gearbox,
+                f"2 × {self.inputs.gearbox_ns:g} ns × rate / 8 × 1000/1024",
+                self.source,
+            ),
             Term("MAC and PHY", asic.mac_phy_delay_kib * KIB, f"{asic.mac_phy_delay_kib:g} KiB", asic.source),
             self.response(),
             Term("tile", self.tile(), f"{TILE_NS} ns × rate / 8", self.source),
