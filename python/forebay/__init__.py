@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from forebay.comparison.comparison import compare
     from forebay.configuration.verbs import Configuration, Translation, configure, translate
     from forebay.explanation import Explanation, explain
+    from forebay.fabric.headroom import headroom
+    from forebay.fabric.headroom_answer import Headroom
     from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
@@ -68,6 +70,7 @@ __all__ = [
     "ForebayError",
     "Gallery",
     "GroupReport",
+    "Headroom",
     "InputError",
     "Interrupted",
     "LinkReport",
@@ -88,6 +91,7 @@ __all__ = [
     "emulate",
     "explain",
     "feasible_map",
+    "headroom",
     "observe",
     "recommend",
     "reproduce",
@@ -110,6 +114,7 @@ _HOMES = {
     "Explanation": "forebay.explanation",
     "Gallery": "forebay.papers.gallery",
     "GroupReport": "forebay.results.report",
+    "Headroom": "forebay.fabric.headroom_answer",
     "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
     "Recommendation": "forebay.search.answer",
@@ -125,6 +130,7 @@ _HOMES = {
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
+    "headroom": "forebay.fabric.headroom",
     "observe": "forebay.observation.observing",
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",

@@ -85,6 +85,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     ),
     "engine": ("kind", "name", "title", "usage", "source"),
     "platform": ("kind", "name", "title", "usage", "quirks", "source"),
+    "term": ("kind", "name", "aliases", "title", "usage", "source"),
     "scenario key": ("kind", "name", "aliases", "title", "source", "allowed", "default", "keys"),
 }
 
@@ -353,6 +354,13 @@ def _platforms() -> Iterator[Explanation]:
         yield Explanation("platform", name, title, platform.source, usage=usage, quirks=tuple(platform.quirks))
 
 
+def _terms() -> Iterator[Explanation]:
+    from forebay.fabric.terms import TERMS
+
+    for term in TERMS:
+        yield Explanation("term", term.name, term.title, term.source, aliases=term.aliases, usage=term.usage)
+
+
 def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Explanation]:
     """Every key of scenario files under its dotted name, with the keys and words in it."""
     for entry in entries:
@@ -380,6 +388,7 @@ def _all() -> tuple[Explanation, ...]:
         *_metrics(),
         *_engines(),
         *_platforms(),
+        *_terms(),
         *_keys(json.loads(_core.scenario_keys())),
     )
 

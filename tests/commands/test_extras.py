@@ -62,6 +62,7 @@ CALLS: tuple[tuple[list[str], set[str]], ...] = (
     (["explain", "utilization"], set()),
     (["lab", "small.toml", "--no-open", "--out", "made/lab.html"], set()),
     (["translate", "interface.txt"], set()),
+    (["headroom", "--rate", "100Gbps", "--cable", "300m"], set()),
     (["new", "--list"], set()),
     (["schema"], set()),
     (["completion", "bash"], set()),

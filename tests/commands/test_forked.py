@@ -33,6 +33,7 @@ CALLS = {
     "plot": ("plot", "nothing"),
     "reproduce": ("reproduce", "nobody/fig1"),
     "translate": ("translate", "pfifo limit 100", "--for", "linux", "--link", "100Mbps"),
+    "headroom": ("headroom", "--rate", "100Gbps", "--cable", "300m"),
     "new": ("new", "--list"),
     "schema": ("schema",),
     "completion": ("completion", "bash"),

@@ -27,6 +27,7 @@ VERBS = (
     ("observe", "--ss", "FILE"),
     ("translate", "FILE", "--for", "linux"),
     ("translate", "FILE", "--for", "ios-xe"),
+    ("headroom", "--rate", "100Gbps", "--cable", "40m", "--table", "FILE"),
     ("plot", "FILE"),
 )
 

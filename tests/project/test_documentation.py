@@ -237,6 +237,9 @@ def _prepare(page: str, folder: Path) -> None:
         )
         (folder / "port.conf").write_text(text.text, encoding="utf-8")
         (folder / "port.toml").write_text(scenario.text, encoding="utf-8")
+    if page == "docs/guides/headroom.md":
+        rows = next(block for block in _code(page) if block.text.startswith("# speed cable"))
+        (folder / "pg_profile_lookup.ini").write_text(rows.text, encoding="utf-8")
     if page == "README.md":
         requested = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(requested.text, encoding="utf-8")

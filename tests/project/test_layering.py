@@ -28,7 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("engines",),
     ("phase_effects",),
     ("scenario",),
-    ("atlas", "configuration", "measurement"),
+    ("atlas", "configuration", "fabric", "measurement"),
     ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
     ("views",),
     ("papers",),

@@ -24,8 +24,8 @@ __all__ = ["explain"]
 def explain(name: str | None, as_json: bool) -> None:
     """Explain a name: definition, formula, parameters and source.
 
-    NAME is a congestion control, a queue discipline, a metric, a model, an engine, a platform, or a key or word of
-    scenario files under its dotted name. Without NAME all names are listed.
+    NAME is a congestion control, a queue discipline, a metric, a model, an engine, a platform, a term of lossless
+    Ethernet, or a key or word of scenario files under its dotted name. Without NAME all names are listed.
     """
     from forebay.commands.terminal import width
     from forebay.explanation import glossary, meanings, names

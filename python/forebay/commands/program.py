@@ -17,6 +17,7 @@ from forebay.commands.compare import compare
 from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
+from forebay.commands.headroom import headroom
 from forebay.commands.interrupting import while_working
 from forebay.commands.lab import lab
 from forebay.commands.new import new
@@ -54,7 +55,7 @@ cli.examples = (
     ("explain queue_delay_p99", "Look up a name:"),
 )
 cli.groups = {
-    "Find or test a buffer": ("recommend", "check", "compare"),
+    "Find or test a buffer": ("recommend", "check", "compare", "headroom"),
     "Make a scenario": ("new", "observe", "translate"),
     "Simulate": ("run", "sweep", "plot", "emulate", "lab"),
     "Look up": ("explain", "reproduce", "schema", "completion"),
@@ -72,6 +73,7 @@ for verb in (
     plot,
     reproduce,
     translate,
+    headroom,
     new,
     schema,
     completion,

@@ -18,14 +18,17 @@ else:
     ParamType = click.ParamType  # generic from click 8.4 on only
 
 __all__ = [
+    "ASIC",
     "CONTROLLER",
     "DISCIPLINE",
     "ENGINE",
     "EXPLAINED",
     "FIGURE",
     "GOAL",
+    "HEADROOM_MODEL",
     "MODEL",
     "PLATFORM",
+    "RELEASE",
     "SCENARIO",
     "SETTING",
     "SHIPPED",
@@ -287,6 +290,24 @@ def _accesses() -> list[str]:
     return list(ACCESSES)
 
 
+def _asics() -> list[str]:
+    from forebay.fabric.sonic_devices import ASICS, DEVICES
+
+    return [*ASICS, *DEVICES]
+
+
+def _releases() -> list[str]:
+    from forebay.fabric.sonic_devices import RELEASES
+
+    return list(RELEASES)
+
+
+def _headroom_models() -> tuple[str, ...]:
+    from forebay.fabric.headroom import MODELS
+
+    return MODELS
+
+
 def _explained() -> list[str]:
     from forebay.explanation import names
 
@@ -316,6 +337,9 @@ CONTROLLER = Names("cca", _controllers)
 DISCIPLINE = Names("queue", _disciplines)
 PLATFORM = Names("platform", _platforms)
 ACCESS = Names("access", _accesses)
+ASIC = Names("name", _asics)
+RELEASE = Names("name", _releases)
+HEADROOM_MODEL = Names("model", _headroom_models)
 EXPLAINED = Names("name", _explained)
 FIGURE = Names("what", _figures)
 
