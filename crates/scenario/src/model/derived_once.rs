@@ -22,7 +22,7 @@ impl Clone for OfGroups {
     }
 }
 
-/// What is derived does not distinguish two scenarios.
+/// Derived numbers do not distinguish two scenarios.
 impl PartialEq for OfGroups {
     fn eq(&self, _: &Self) -> bool {
         true

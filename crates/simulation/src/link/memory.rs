@@ -22,7 +22,7 @@ use crate::link::fifo::limit_of;
 #[derive(Clone, Debug)]
 struct Memory {
     limit: Limit,
-    /// What is left beside the guarantees, in the limit's unit.
+    /// The size without the guarantees, in the limit's unit.
     shared: u64,
     threshold: MemoryThreshold,
     queues: Vec<SharingQueue>,
@@ -36,7 +36,7 @@ struct SharingQueue {
     link: LinkId,
     alpha: Option<f64>,
     reserved: u64,
-    /// What it holds now.
+    /// Its present content.
     held: u64,
 }
 
@@ -163,7 +163,7 @@ impl Memory {
 }
 
 impl SharingQueue {
-    /// What it takes of the shared part.
+    /// Its part of the shared memory.
     fn beyond(&self) -> u64 {
         self.held.saturating_sub(self.reserved)
     }
