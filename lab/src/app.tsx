@@ -110,6 +110,8 @@ export function App(props: Props): preact.JSX.Element {
                 model={model}
                 packets={buffer.packets}
                 unit={buffer.unit}
+                shown={buffer.shown}
+                onText={buffer.setText}
                 onUnit={buffer.setUnit}
                 onPackets={buffer.setPackets}
               />

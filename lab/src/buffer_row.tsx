@@ -9,25 +9,25 @@ interface Props {
   model: Model;
   packets: number;
   unit: string;
+  /** Size in the unit, as a text. */
+  shown: string;
   onUnit: (unit: string) => void;
   onPackets: (packets: number) => void;
+  onText: (text: string) => void;
 }
 
 /** Number of positions of the slider. */
 const POSITIONS = 1000;
 
-export function BufferRow({ model, packets, unit, onUnit, onPackets }: Props): preact.JSX.Element {
+export function BufferRow(props: Props): preact.JSX.Element {
+  const { model, packets, unit, shown, onUnit, onPackets, onText } = props;
   const { resolved } = model;
   const end = scaleEnd(resolved);
   const isOff = !model.isChangeable || !resolved?.controls.buffer;
-  const per = (resolved && unitsPerPacket(resolved, unit)) ?? 1;
-  const shown = unit === "p" ? `${Math.round(packets)}` : `${Number((packets * per).toPrecision(3))}`;
   const [typed, setTyped] = useState<string | null>(null);
   const take = (text: string): void => {
     setTyped(null);
-    const value = Number(text.replace(",", "."));
-    if (Number.isFinite(value) && value > 0 && text !== shown)
-      onPackets(Math.max(1, Math.round(value / per)));
+    onText(text);
   };
   return (
     <fieldset class="buffer" disabled={isOff}>

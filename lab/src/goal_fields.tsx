@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Change, Goal } from "./engine/protocol.ts";
 import type { Model } from "./model.ts";
+import { numberOf } from "./number_field.ts";
 import { METRICS } from "./tradeoff.ts";
 
 /** Goals with a field: metric of the charts, key of the scenario, and the unit of the field. */
@@ -23,11 +24,11 @@ export function shownBound({ metric }: Field, goals: readonly Goal[]): string {
 /** Change that sets a goal, or removes it if the text is empty; null if there is nothing to change. */
 export function goalChange(field: Field, text: string, goals: readonly Goal[]): Change | null {
   const shown = shownBound(field, goals);
-  const typed = text.trim().replace(",", ".");
+  const typed = text.trim();
   if (typed === shown) return null;
   if (typed === "") return { remove: `goal.${field.key}` };
-  const value = Number(typed);
-  if (!Number.isFinite(value) || value < 0) return null;
+  const value = numberOf(typed, false);
+  if (value === null) return null;
   return { set: `goal.${field.key}=${field.sign} ${value}${field.unit}` };
 }
 
@@ -48,6 +49,8 @@ function GoalField(props: { model: Model; field: Field; goals: readonly Goal[] }
   const [typed, setTyped] = useState<string | null>(null);
   const take = (text: string): void => {
     setTyped(null);
+    const isNumber = text.trim() === "" || numberOf(text, false) !== null;
+    model.refuse(isNumber ? null : `goal.${field.key}: expected a number such as 2.5, found \`${text}\``);
     const change = goalChange(field, text, goals);
     const { controls } = model;
     if (change && controls) model.change({ changes: [change], controls });

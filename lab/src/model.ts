@@ -143,6 +143,15 @@ export class Model {
     return this.resolved !== null && this.refusal?.kind !== "scenario";
   }
 
+  /** Shows why a field refuses its text; null ends such a message. The text of the scenario stays. */
+  refuse(message: string | null): void {
+    if (message === null && this.refusal?.kind !== "request") return;
+    // An error of the text is the reason why no field can be changed.
+    if (this.refusal?.kind === "scenario") return;
+    this.refusal = message === null ? null : { kind: "request", message, line: null, key: null };
+    this.#notify();
+  }
+
   /** Applies the edit of a control. Edits that arrive meanwhile are applied together afterwards. */
   change({ changes, controls }: Edit): void {
     this.#changes.push(...changes);
