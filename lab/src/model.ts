@@ -351,7 +351,7 @@ export class Model {
         break;
       case "refused":
         this.phase = "refused";
-        this.refusal = message.refusal;
+        this.refusal = withAdvice(message.refusal);
         break;
     }
     this.#notify();
@@ -370,6 +370,12 @@ export class Model {
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Adds what to do about a defect, which may not happen again. */
+function withAdvice(refusal: Refusal): Refusal {
+  if (refusal.kind !== "defect") return refusal;
+  return { ...refusal, message: `The run has stopped (${refusal.message}). Press Play to start it again.` };
 }
 
 /** Replaces lone surrogates, which UTF-8 cannot encode. A forged link may contain them. */

@@ -191,7 +191,12 @@ function nullIfRefused(error: unknown): null {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof RefusedError) return error.refusal.message === "canceled" ? "" : error.refusal.message;
+  if (error instanceof RefusedError) {
+    const { kind, message } = error.refusal;
+    if (kind === "defect")
+      return `The runs have stopped (${message}). Change the buffer to start them again.`;
+    return message === "canceled" ? "" : message;
+  }
   return error instanceof Error ? error.message : String(error);
 }
 
