@@ -37,6 +37,8 @@ interface Props {
   isHostDark: boolean | null;
 }
 
+/** Screens on which the side is a sheet at the lower edge: lab/src/style_modes.css. */
+const NARROW = "(max-width: 900px)";
 /** Time for which a message is shown, in milliseconds. */
 const MESSAGE_MS = 6000;
 
@@ -73,7 +75,11 @@ export function App(props: Props): preact.JSX.Element {
   latest.current = buffer.setPackets;
   const setPackets = useRef((packets: number): void => latest.current(packets));
   const { text, description, refusal, resolved } = model;
-  const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
+  const isNarrow = useMedia(NARROW);
+  // The editor shows an error below its text. In the sheet of a phone, that is out of view.
+  const isTextShown = tab === "text" && !isHall && !isNarrow;
+  const isScenarioWrong = refusal?.kind === "scenario";
+  const wrong = refusal && !(isScenarioWrong && isTextShown) ? refusal.message : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
   return (
     <>
@@ -93,13 +99,29 @@ export function App(props: Props): preact.JSX.Element {
       {(linkError ?? wrong) && (
         <p class="wrong banner" role="alert">
           {wrong ?? linkError}
+          {wrong && isScenarioWrong && (
+            <button
+              type="button"
+              onClick={() => {
+                setHall(false);
+                setTab("text");
+                setSheetOpen(true);
+              }}
+            >
+              Show the text
+            </button>
+          )}
         </p>
       )}
       <div class="columns">
         <main class="played">
           <div class="run">
             <Opening model={model} isStill={isStill} />
-            <p class="title">{plain(model.resolved?.title || "An untitled link")}</p>
+            <p class="title">
+              {isScenarioWrong && !resolved
+                ? "This scenario has an error, so there is no run"
+                : plain(resolved?.title || "An untitled link")}
+            </p>
             <section class="link" aria-label="The link">
               <LinkView
                 {...{ model, isDark, isStill }}
