@@ -26,7 +26,17 @@ export async function copyLink(shared: Shared, subject: string, say: Say): Promi
   await copyText(location.href, subject, say, "; it is in the address bar");
 }
 
-/** Shell command that runs the scenario natively. */
+/**
+ * Shell command that runs the scenario natively. The text may come from a link, so none of its lines may end
+ * the document, and no control character may reach the terminal.
+ */
 export function commandOf(text: string): string {
-  return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
+  const clean = text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "")
+    .trimEnd();
+  const lines = new Set(clean.split("\n"));
+  let end = "SCENARIO";
+  while (lines.has(end)) end += "_";
+  return `forebay run - <<'${end}'\n${clean}\n${end}\n`;
 }
