@@ -1,6 +1,6 @@
 /** Page of the laboratory: the run with its results, and beside it experiments, controls and text. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BufferRow } from "./buffer_row.tsx";
 import { RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
@@ -15,6 +15,7 @@ import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
+import { queueLimit } from "./queue_unit.ts";
 import { ChangeView, ReadoutsView } from "./readouts_view.tsx";
 import { Side, type Tab } from "./side.tsx";
 import { Explanation, Term } from "./terms.tsx";
@@ -80,6 +81,8 @@ export function App(props: Props): preact.JSX.Element {
   const isTextShown = tab === "text" && !isHall && !isNarrow;
   const isScenarioWrong = refusal?.kind === "scenario";
   const wrong = refusal && !(isScenarioWrong && isTextShown) ? refusal.message : null;
+  const isInPackets = useMemo(() => resolved !== null && queueLimit(resolved) === "packets", [resolved]);
+  const level = isInPackets ? (resolved?.buffer.packets ?? null) : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
   return (
     <>
@@ -155,8 +158,9 @@ export function App(props: Props): preact.JSX.Element {
                 before={model.before?.history ?? null}
                 isChanged={model.before?.key !== model.run?.key}
                 isDark={isDark}
-                least={(model.resolved?.buffer.packets ?? 1) * 1.05}
-                level={model.resolved?.buffer.packets ?? null}
+                least={(level ?? 1) * 1.05}
+                level={level}
+                hasLosses={true}
               />
               <RunningChart
                 title="Congestion windows"
@@ -169,6 +173,7 @@ export function App(props: Props): preact.JSX.Element {
                 isDark={isDark}
                 least={4}
                 level={null}
+                hasLosses={false}
               />
             </div>
             <Outcome model={model} />
