@@ -72,9 +72,9 @@ export function App(props: Props): preact.JSX.Element {
   useEffect(() => onEscape(isHall, () => setHall(false)), [isHall]);
   const buffer = useBuffer(model);
   // The trade-off is rendered less often than this component, and needs the latest setter.
-  const latest = useRef(buffer.setPackets);
-  latest.current = buffer.setPackets;
-  const setPackets = useRef((packets: number): void => latest.current(packets));
+  const latest = useRef(buffer.setTested);
+  latest.current = buffer.setTested;
+  const setTested = useRef((packets: number): void => latest.current(packets));
   const { text, description, refusal, resolved } = model;
   const isNarrow = useMedia(NARROW);
   // The editor shows an error below its text. In the sheet of a phone, that is out of view.
@@ -179,7 +179,7 @@ export function App(props: Props): preact.JSX.Element {
             <Outcome model={model} />
             <LossView model={model} start={start} module={module} isDark={isDark} />
             <Memo inputs={[model, resolved, start, module, isDark]}>
-              <TradeoffView model={model} start={start} module={module} onPackets={setPackets.current} />
+              <TradeoffView model={model} start={start} module={module} onPackets={setTested.current} />
             </Memo>
           </div>
         </main>

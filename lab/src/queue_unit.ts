@@ -26,14 +26,39 @@ interface QueueTable {
 /** Limit of a queue: packets, bytes, or a buffer for each class. */
 export type QueueLimit = "packets" | "bytes" | "classes";
 
+/** Scenario as far as its buffer needs it. */
+type Buffered = Pick<Resolved, "canonical" | "target">;
+
+function targetOf({ canonical, target }: Buffered): LinkTable {
+  const { link, links } = runTables(canonical) as Tables;
+  return link ?? links?.[target] ?? {};
+}
+
+/** Whether the target link's buffer is a number of bytes. A buffer in BDP or in time is one, too. */
+export function isInBytes(resolved: Buffered): boolean {
+  const { buffer } = targetOf(resolved);
+  return typeof buffer === "string" && !/^\d+p$/.test(buffer);
+}
+
+/**
+ * Override that sets the target link's buffer to a number of packets. A limit in bytes stays one, as in the
+ * native engines: crates/scenario/src/model/scenario/buffers.rs.
+ */
+export function bufferOverride(resolved: Resolved, packets: number): string {
+  if (!isInBytes(resolved)) return `link.buffer=${packets}p`;
+  const { buffer, packet_bytes } = resolved;
+  const isOwn = packets === Math.round(buffer.packets);
+  return `link.buffer=${isOwn ? buffer.bytes : Math.ceil(packets * packet_bytes)}B`;
+}
+
 /** Returns the limit of the target link's queue. Bytes of packets that are all equal limit the packets. */
-export function queueLimit(resolved: Pick<Resolved, "canonical" | "target">): QueueLimit {
-  const { link, links, flows = [] } = runTables(resolved.canonical) as Tables;
-  const { buffer, queue } = link ?? links?.[resolved.target] ?? {};
+export function queueLimit(resolved: Buffered): QueueLimit {
+  const { flows = [] } = runTables(resolved.canonical) as Tables;
+  const { queue } = targetOf(resolved);
   const { classes = [] } = (queue !== null && typeof queue === "object" ? queue : {}) as QueueTable;
   if (classes.some((own) => own.buffer !== undefined)) return "classes";
   const sizes = new Set(flows.map(({ packet }) => JSON.stringify(packet)));
-  return typeof buffer !== "string" || /^\d+p$/.test(buffer) || sizes.size < 2 ? "packets" : "bytes";
+  return isInBytes(resolved) && sizes.size > 1 ? "bytes" : "packets";
 }
 
 /** Text of the packets in a queue, such as "8 of 20 packets in the queue". */

@@ -8,6 +8,7 @@ import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Report } from "./model.ts";
+import { bufferOverride, isInBytes } from "./queue_unit.ts";
 import { applies, type Rule } from "./rules.ts";
 
 /** Displayed metrics, with their scale in the charts. */
@@ -56,6 +57,12 @@ export interface Tradeoff {
   message: string;
 }
 
+/** Scenario: its text, and its resolved form. */
+interface Scenario {
+  text: string;
+  resolved: Resolved;
+}
+
 /** Computes a trade-off and reports each new result. */
 export class Explorer {
   readonly #clients: Client[];
@@ -89,7 +96,8 @@ export class Explorer {
   ): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
-    const key = keyWithoutBuffer(resolved);
+    // Equal numbers of packets are other buffers if the limit is in bytes.
+    const key = `${isInBytes(resolved)} ${keyWithoutBuffer(resolved)}`;
     if (key !== this.#known.key) this.#known = { key, runs: new Map() };
     const { runs } = this.#known;
     const complete = [...runs].filter(([, reports]) => reports.length === REPLICATIONS);
@@ -113,16 +121,17 @@ export class Explorer {
       if (epoch === this.#epoch) this.#notify({ ...tradeoff });
     };
     notify();
-    const models = this.#askModels(text, tradeoff, notify);
+    const scenario: Scenario = { text, resolved };
+    const models = this.#askModels(scenario, tradeoff, notify);
     await new Promise((later) => setTimeout(later, delayMs));
-    if (epoch === this.#epoch) await this.#runJobs(text, tradeoff, notify);
+    if (epoch === this.#epoch) await this.#runJobs(scenario, tradeoff, notify);
     await models;
   }
 
   /** Evaluates rules and models for each buffer. */
-  async #askModels(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
+  async #askModels({ text, resolved }: Scenario, tradeoff: Tradeoff, notify: () => void): Promise<void> {
     const ask = (engine: string, packets: number): Promise<Report | null> => {
-      const overrides = [`link.buffer=${packets}p`];
+      const overrides = [bufferOverride(resolved, packets)];
       return this.#quick.ask<Report>({ do: "answer", engine, text, overrides }).catch(nullIfRefused);
     };
     try {
@@ -151,7 +160,7 @@ export class Explorer {
   }
 
   /** Runs the packet-level simulations in all workers. */
-  async #runJobs(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
+  async #runJobs({ text, resolved }: Scenario, tradeoff: Tradeoff, notify: () => void): Promise<void> {
     const [epoch, startedMs, before] = [this.#epoch, Date.now(), tradeoff.done];
     const missing = tradeoff.points.filter(({ runs }) => runs.length < REPLICATIONS);
     const jobs = Array.from({ length: REPLICATIONS }, (_, replication) =>
@@ -160,7 +169,7 @@ export class Explorer {
     const drain = async (client: Client): Promise<void> => {
       for (let job = jobs.shift(); job && epoch === this.#epoch; job = jobs.shift()) {
         const { point, replication } = job;
-        const overrides = [`link.buffer=${point.packets}p`];
+        const overrides = [bufferOverride(resolved, point.packets)];
         const request = { do: "whole", text, overrides, replication, most_s: MAX_RUN_S };
         try {
           point.runs.push(await client.ask<Report>(request));

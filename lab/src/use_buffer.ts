@@ -1,7 +1,7 @@
 /** Size of the buffer that the page shows while it is dragged, before the scenario has it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { UNITS, unitsPerPacket, withPackets } from "./buffer_scale.ts";
+import { UNITS, unitsPerPacket, withPackets, withTested } from "./buffer_scale.ts";
 import { type Edit, withBuffer } from "./changes.ts";
 import type { Controls, Resolved } from "./engine/protocol.ts";
 import type { Model } from "./model.ts";
@@ -16,6 +16,8 @@ export interface BufferState {
   /** Size in the unit, as a text. */
   shown: string;
   setPackets: (packets: number) => void;
+  /** Sets a buffer of the trade-off, in packets. */
+  setTested: (packets: number) => void;
   setUnit: (unit: string) => void;
   /** Takes a text that was typed, such as `100`, `1.5 BDP` or `20ms`. */
   setText: (text: string) => void;
@@ -46,6 +48,8 @@ export function useBuffer(model: Model): BufferState {
   };
   const setPackets = (next: number): void =>
     commit(next, (controls, resolved) => withPackets(controls, resolved, next, unit));
+  const setTested = (next: number): void =>
+    commit(next, (controls, resolved) => withTested(controls, resolved, next));
   const isAsWritten = moved === null && own?.unit === unit;
   const shown = isAsWritten ? `${significant(own.value, 6)}` : sizeText(packets, unit, per);
   const setText = (text: string): void => {
@@ -65,7 +69,7 @@ export function useBuffer(model: Model): BufferState {
       commit(whole, (controls) => withBuffer(controls, whole, "p"));
     } else commit(packets, (controls) => withBuffer(controls, size.value, size.unit));
   };
-  return { packets, unit, shown, setPackets, setUnit, setText };
+  return { packets, unit, shown, setPackets, setTested, setUnit, setText };
 }
 
 function significant(value: number, most: number): number {
