@@ -1,5 +1,6 @@
 /** Difference between the run before a change and the present run, over the same simulated time. */
 
+import type { Resolved } from "./engine/protocol.ts";
 import { BYTES_COLUMN, type History, LOSSES_COLUMN, QUEUE_COLUMN } from "./history.ts";
 import { amount, digits, share, time } from "./numbers.ts";
 
@@ -8,9 +9,14 @@ export interface ComparedRun {
   history: History;
   /** Equal for runs that are equal: the resolved scenario without title and goals. */
   key: string;
-  bufferPackets: number;
+  /** Equal for runs that differ in the target link's buffer only. */
+  keyWithoutBuffer: string;
+  /** Buffer, such as "20 packets" or "300 ms". */
+  bufferText: string;
   /** Rate of the target link in bit/s; NaN if it changes during a run. */
   rateBps: number;
+  /** Totals of the measured time, once the run is complete; null before. */
+  whole: Totals | null;
 }
 
 /** Resolved scenario without texts for readers and goals: what decides a run. */
@@ -22,6 +28,14 @@ export function runTables(canonical: string): Record<string, unknown> {
 /** Key of the run of a resolved scenario. */
 export function runKey(canonical: string): string {
   return JSON.stringify(runTables(canonical));
+}
+
+/** Resolved scenario without the buffer of the target link and without texts for readers. */
+export function keyWithoutBuffer({ canonical, target }: Pick<Resolved, "canonical" | "target">): string {
+  const found = runTables(canonical);
+  const { link, links } = found as { link?: Record<string, unknown>; links?: Record<string, unknown>[] };
+  for (const own of [link, links?.[target]]) if (own) delete own.buffer;
+  return JSON.stringify(found);
 }
 
 /** Totals of the target link over a time. */
@@ -53,6 +67,9 @@ export function compare(
   const untilS = Math.min(before.history.untilS, now.history.untilS);
   if (untilS < spanS) return null;
   const fromS = untilS - warmupS >= spanS ? warmupS : 0;
+  // Complete runs have exact totals. Those of the intervals leave out the part of one.
+  const areWhole = fromS === warmupS && before.history.untilS === now.history.untilS;
+  if (areWhole && before.whole && now.whole) return { fromS, untilS, was: before.whole, is: now.whole };
   const [was, is] = [before, now].map((run) => totalsOf(run, fromS, untilS));
   return was && is ? { fromS, untilS, was, is } : null;
 }
@@ -75,10 +92,12 @@ function totalsOf({ history, rateBps }: ComparedRun, fromS: number, untilS: numb
   };
 }
 
-/** Text of a change, such as "Buffer of 10 packets instead of 20". */
+/** Text of a change, such as "Buffer of 10 packets instead of 20 packets" if nothing else has changed. */
 export function changeTitle(before: ComparedRun, now: ComparedRun): string {
-  const [was, is] = [before, now].map(({ bufferPackets }) => amount(bufferPackets));
-  return was === is ? "After the change" : `Buffer of ${is} packets instead of ${was}`;
+  const isBufferOnly = before.keyWithoutBuffer === now.keyWithoutBuffer;
+  return isBufferOnly && before.bufferText !== now.bufferText
+    ? `Buffer of ${now.bufferText} instead of ${before.bufferText}`
+    : "After the change";
 }
 
 /** Text of a comparison. */

@@ -5,7 +5,7 @@
 
 import { runTables } from "./comparison.ts";
 import type { Resolved } from "./engine/protocol.ts";
-import { amount } from "./numbers.ts";
+import { amount, time } from "./numbers.ts";
 
 /** Parts of a resolved scenario that decide the unit. */
 interface Tables {
@@ -59,6 +59,12 @@ export function queueLimit(resolved: Buffered): QueueLimit {
   if (classes.some((own) => own.buffer !== undefined)) return "classes";
   const sizes = new Set(flows.map(({ packet }) => JSON.stringify(packet)));
   return isInBytes(resolved) && sizes.size > 1 ? "bytes" : "packets";
+}
+
+/** Size of a buffer in its unit: "20 packets", or "300 ms" if a number of packets would mislead. */
+export function bufferText(resolved: Resolved): string {
+  const { packets, seconds } = resolved.buffer;
+  return queueLimit(resolved) === "bytes" ? time(seconds) : `${amount(packets)} packets`;
 }
 
 /** Text of the packets in a queue, such as "8 of 20 packets in the queue". */

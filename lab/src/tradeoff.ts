@@ -3,7 +3,7 @@
  * forms. Replications of a buffer give its interval.
  */
 
-import { runTables } from "./comparison.ts";
+import { keyWithoutBuffer } from "./comparison.ts";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
@@ -247,14 +247,6 @@ function mergedBuffers(series: readonly number[], known: readonly number[], reso
   const own = Math.max(1, Math.round(resolved.buffer.packets));
   const isCovered = known.length >= POINTS && own <= Math.max(...known);
   return ascending(isCovered ? [...known, own] : series);
-}
-
-/** Resolved scenario without the buffer of the target link and without texts for readers. */
-export function keyWithoutBuffer({ canonical, target }: Resolved): string {
-  const found = runTables(canonical);
-  const { link, links } = found as { link?: Record<string, unknown>; links?: Record<string, unknown>[] };
-  for (const own of [link, links?.[target]]) if (own) delete own.buffer;
-  return JSON.stringify(found);
 }
 
 /** Whether the model of a point says that the buffer is outside of its domain. */
