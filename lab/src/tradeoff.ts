@@ -21,6 +21,18 @@ export const METRICS = [
 export type MetricName = (typeof METRICS)[number]["name"];
 
 /**
+ * Metrics of the table. The mean and the 5th percentile describe the queue that is always there, which a sender such
+ * as BBR is to keep short and which the 99th percentile does not show.
+ */
+export const TABLE_METRICS = [
+  ...METRICS,
+  { name: "queue_delay_mean_s", title: "Queueing delay, mean", scale: 1000, unit: "ms" },
+  { name: "queue_delay_p05_s", title: "Queueing delay, 5th percentile", scale: 1000, unit: "ms" },
+] as const;
+
+type TableMetricName = (typeof TABLE_METRICS)[number]["name"];
+
+/**
  * Buffers of the charts: their number, the smallest in packets, and the largest in bandwidth-delay products.
  */
 const POINTS = 9;
@@ -261,7 +273,10 @@ const OUTSIDE = /^the buffer of \d+ packets is less than \d+/;
  * Mean of a metric over the runs of a point, and the half width of its 95 % confidence interval (Student's
  * t-distribution).
  */
-export function estimate(point: Point, metric: MetricName): { mean: number; half: number | null } | null {
+export function estimate(
+  point: Point,
+  metric: TableMetricName,
+): { mean: number; half: number | null } | null {
   const values = point.runs.map((run) => run.metrics[metric]?.mean).filter((it) => it !== undefined);
   if (values.length === 0) return null;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -17,7 +17,13 @@ from tests.support.laboratory_page import QUICK, Lab, button, until
 from tests.support.paths import ROOT
 
 #: Metrics of the trade-off, and their scale there.
-SHOWN = {"utilization": 100, "loss_rate": 100, "queue_delay_p99_s": 1000}
+SHOWN = {
+    "utilization": 100,
+    "loss_rate": 100,
+    "queue_delay_p99_s": 1000,
+    "queue_delay_mean_s": 1000,
+    "queue_delay_p05_s": 1000,
+}
 #: Replications of each buffer in the page.
 REPLICATIONS = 3
 
@@ -42,6 +48,7 @@ def test_the_three_engines_say_what_they_say_natively(browser: Any, page: Path) 
     lab = Lab(browser, page)
     until(lambda: whole(lab), 60)
     packets, fluid, closed = rows(lab, ".engines")
+    assert packets[0] == "packet-level model, mean of 3 runs ± 95 % interval"
     scenario = Scenario.parse(QUICK)
     # As many replications as the page has, one by one.
     runs = scenario.run(replications=REPLICATIONS, jobs=1).metrics
