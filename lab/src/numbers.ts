@@ -61,6 +61,12 @@ export function share(value: number): string {
   return Number.isFinite(value) ? `${digits(value * 100)}${SPACE}%` : "–";
 }
 
+/** Formats a difference between two shares in percentage points, with the one decimal that single runs resolve. */
+export function difference(points: number): string {
+  const text = points.toFixed(1);
+  return Number(text) === 0 ? "no difference" : text;
+}
+
 /** Formats a count, such as 12,345. */
 export function amount(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { digits, rate, share, short, time, uncertain } from "../src/numbers.ts";
+import { difference, digits, rate, share, short, time, uncertain } from "../src/numbers.ts";
 
 test("an uncertainty has two digits, and a tiny one is left out", () => {
   for (const [value, half, text] of [
@@ -38,4 +38,11 @@ test("a number that is rounded up to the next unit has that unit", () => {
   expect(rate(999_700)).toBe("1.00\u202fMb/s");
   expect(short(999_700)).toBe("1.00\u202fM");
   expect(rate(999_400)).toBe("999\u202fkb/s");
+});
+
+test("a difference that runs cannot resolve is none", () => {
+  expect(difference(0.000266)).toBe("no difference");
+  expect(difference(-0.049)).toBe("no difference");
+  expect(difference(0.06)).toBe("0.1");
+  expect(difference(-3.21)).toBe("-3.2");
 });
