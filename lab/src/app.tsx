@@ -54,6 +54,9 @@ export function App(props: Props): preact.JSX.Element {
   );
   const [isHall, setHall] = useState(false);
   const { status, say } = useMessage();
+  // The error of a link is over when a scenario replaces it.
+  const [isLinkOver, setLinkOver] = useState(false);
+  useEffect(() => setLinkOver(false), [linkError]);
   useEffect(() => {
     setOpen(props.experiment);
     if (experimentOf(props.experiment)) setTab("experiments");
@@ -81,6 +84,7 @@ export function App(props: Props): preact.JSX.Element {
   const isTextShown = tab === "text" && !isHall && !isNarrow;
   const isScenarioWrong = refusal?.kind === "scenario";
   const wrong = refusal && !(isScenarioWrong && isTextShown) ? refusal.message : null;
+  const problem = wrong ?? (isLinkOver ? null : linkError);
   const isInPackets = useMemo(() => resolved !== null && queueLimit(resolved) === "packets", [resolved]);
   const level = isInPackets ? (resolved?.buffer.packets ?? null) : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
@@ -93,15 +97,18 @@ export function App(props: Props): preact.JSX.Element {
           onTheme={setTheme}
           onHall={toggleHall}
           // An experiment beside another scenario would explain what the picture does not show.
-          onScenario={() => setOpen("")}
+          onScenario={() => {
+            setOpen("");
+            setLinkOver(true);
+          }}
         />
       </Memo>
       <p role="status" class="toast saved" data-shown={status !== ""}>
         {status}
       </p>
-      {(linkError ?? wrong) && (
+      {problem && (
         <p class="wrong banner" role="alert">
-          {wrong ?? linkError}
+          {problem}
           {wrong && isScenarioWrong && (
             <button
               type="button"
@@ -218,7 +225,8 @@ export function App(props: Props): preact.JSX.Element {
 
 /** Purpose of the page and one thing to try. */
 function Opening({ model, isStill }: { model: Model; isStill: boolean }): preact.JSX.Element {
-  const isPaused = model.phase === "paused" && isStill;
+  // A visitor who has played the run has paused it as well.
+  const isPaused = model.phase === "paused" && isStill && !(model.picture && model.picture.timeS > 0);
   return (
     <p class="opening">
       <b>

@@ -15,15 +15,25 @@ export async function copyText(text: string, subject: string, say: Say, elsewher
   }
 }
 
-/** Puts content into the address of the page, and copies the address. */
+/** Puts content into the address of the page, which stays as it is, and copies the address. */
 export async function copyLink(shared: Shared, subject: string, say: Say): Promise<void> {
   try {
-    location.hash = await fragmentOf(shared);
+    setAddress(`#${await fragmentOf(shared)}`);
   } catch (error) {
     say(`${error instanceof Error ? error.message : String(error)}; save the scenario instead`);
     return;
   }
   await copyText(location.href, subject, say, "; it is in the address bar");
+}
+
+/** Adds an address to the history without opening it: a link for a class has another scenario than the page. */
+function setAddress(address: string): void {
+  try {
+    history.pushState(null, "", address);
+  } catch {
+    // Some frames allow a fragment only.
+    location.hash = address;
+  }
 }
 
 /**

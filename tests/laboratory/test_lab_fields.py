@@ -1,4 +1,4 @@
-"""Fields of the laboratory: sizes and goals as people write them, and the reason where a text is refused."""
+"""Fields of the laboratory: sizes and goals in usual spellings, and the reason for a refused text."""
 
 from __future__ import annotations
 
