@@ -43,6 +43,7 @@ export function uncertain(value: number, half: number | null): string {
 
 /** Formats a rate in bit/s. */
 export function rate(bps: number): string {
+  if (!Number.isFinite(bps)) return "–";
   const [scale, prefix] = prefixOf(bps);
   return `${digits(bps / scale)}${SPACE}${prefix}b/s`;
 }
@@ -75,5 +76,5 @@ export function amount(value: number): string {
 /** Formats a count in short form, such as 1.2 M. */
 export function short(value: number): string {
   const [scale, prefix] = prefixOf(value);
-  return prefix === "" ? digits(value) : `${digits(value / scale)}${SPACE}${prefix}`;
+  return prefix === "" ? amount(value) : `${digits(value / scale)}${SPACE}${prefix}`;
 }

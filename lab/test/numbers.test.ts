@@ -46,3 +46,9 @@ test("a difference that runs cannot resolve is none", () => {
   expect(difference(0.06)).toBe("0.1");
   expect(difference(-3.21)).toBe("-3.2");
 });
+
+test("an unknown value has no unit, and a count has no decimals", () => {
+  for (const format of [rate, share, time, short]) expect(format(Number.NaN)).toBe("–");
+  expect(short(83)).toBe("83");
+  expect(short(8300)).toBe("8.30\u202fk");
+});
