@@ -5,8 +5,14 @@ import { applies, type Rule, why } from "./rules.ts";
 import { estimate, isOutsideDomain, type Point, TABLE_METRICS, type Tradeoff } from "./tradeoff.ts";
 
 /** Results of each engine at a buffer: the one under the pointer, else the current one. */
-export function Engines(props: { found: Tradeoff; own: number; looked: number | null }): preact.JSX.Element {
-  const { found, own, looked } = props;
+export function Engines(props: {
+  found: Tradeoff;
+  own: number;
+  /** Whether the current buffer has no room for a packet. The smallest buffer of the charts has one. */
+  isOwnEmpty: boolean;
+  looked: number | null;
+}): preact.JSX.Element {
+  const { found, own, isOwnEmpty, looked } = props;
   const shown = looked ?? own;
   const fits = found.isClosedOutside ? ", does not apply" : "";
   const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
@@ -19,8 +25,12 @@ export function Engines(props: { found: Tradeoff; own: number; looked: number | 
     <div class="wide engines">
       <table>
         <caption>
-          {looked === null || looked === own ? "At the current buffer" : "At the chosen buffer"}, {shown}{" "}
-          packets
+          {looked !== null && looked !== own
+            ? "At the chosen buffer"
+            : isOwnEmpty
+              ? "At the smallest buffer, because the current one has no room"
+              : "At the current buffer"}
+          , {shown} {shown === 1 ? "packet" : "packets"}
         </caption>
         <thead>
           <tr>

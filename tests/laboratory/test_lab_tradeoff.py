@@ -195,3 +195,11 @@ def test_a_buffer_of_bytes_is_simulated_as_one(browser: Any, page: Path) -> None
     until(lambda: lab.text(".engines caption").startswith("At the current buffer"))
     assert rows(lab, ".engines")[0] == tested
     assert not lab.complaints()
+
+
+def test_a_buffer_without_room_is_not_called_the_buffer_of_one_packet(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.type(QUICK.replace('"20p"', '"0p"').replace("Two flows", "No room"))
+    until(lambda: lab.text(".title") == "No room")
+    until(lambda: "the current one has no room, 1 packet" in lab.text(".engines caption"))
+    assert not lab.complaints()
