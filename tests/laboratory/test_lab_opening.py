@@ -240,6 +240,22 @@ def test_a_presentation_has_large_letters_and_two_charts(browser: Any, page: Pat
     until(lambda: "hall" not in str(browser.execute_script("return document.documentElement.className")))
 
 
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_a_presentation_fits_a_projector_with_few_pixels(browser: Any, page: Path, width: int) -> None:
+    lab = Lab(browser, page, width=width)
+    lab.choose("Speed", "fast")
+    lab.all("button.main")[0].click()
+    until(lab.outcome)
+    lab.all("body")[0].send_keys("p")
+    until(lambda: "hall" in str(browser.execute_script("return document.documentElement.className")))
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    beyond = """return [...document.querySelectorAll('.readouts *, header *')]
+        .filter((it) => it.checkVisibility() && it.getBoundingClientRect().right > innerWidth)
+        .map((it) => it.outerHTML)"""
+    assert browser.execute_script(beyond) == []
+    assert lab.all(".scenarios select")[0].size["width"] > 100
+
+
 def test_paper_has_the_charts_and_no_buttons(browser: Any, page: Path) -> None:
     lab = Lab(browser, page, media="print", scheme="dark")
     assert not [each for each in lab.all("header, .transport, .tabs") if each.is_displayed()]
