@@ -15,6 +15,8 @@ export interface ComparedRun {
   bufferText: string;
   /** Rate of the target link in bit/s; NaN if it changes during a run. */
   rateBps: number;
+  /** Size of a packet, in bytes. A packet in transmission is not counted yet. */
+  packetBytes: number;
   /** Totals of the measured time, once the run is complete; null before. */
   whole: Totals | null;
 }
@@ -38,9 +40,12 @@ export function keyWithoutBuffer({ canonical, target }: Pick<Resolved, "canonica
   return JSON.stringify(found);
 }
 
+/** Largest share of one packet in a utilization that is shown: the readouts, which are exact, have three digits. */
+const RESOLUTION = 1e-3;
+
 /** Totals of the target link over a time. */
 export interface Totals {
-  /** Share of the time in which the link was busy, from 0 to 1; NaN if the rate changes. */
+  /** Share of the time in which the link was busy, from 0 to 1; NaN if the rate changes, or if the time is short. */
   utilization: number;
   losses: number;
   /** Mean length of the queue, in packets. */
@@ -75,7 +80,11 @@ export function compare(
 }
 
 /** Totals of the intervals that lie wholly in a time; null if there is none. */
-function totalsOf({ history, rateBps }: ComparedRun, fromS: number, untilS: number): Totals | null {
+function totalsOf(
+  { history, rateBps, packetBytes }: ComparedRun,
+  fromS: number,
+  untilS: number,
+): Totals | null {
   const { widthS, columns } = history;
   const first = Math.ceil(fromS / widthS - 1e-6);
   const end = Math.min(history.length, Math.floor(untilS / widthS + 1e-6));
@@ -84,9 +93,10 @@ function totalsOf({ history, rateBps }: ComparedRun, fromS: number, untilS: numb
     (columns[place] ?? [])
       .slice(first, end)
       .reduce((total, value) => total + (Number.isNaN(value) ? 0 : value), 0);
-  const spanS = (end - first) * widthS;
+  const linkBytes = (rateBps * (end - first) * widthS) / 8;
+  const isResolved = packetBytes <= RESOLUTION * linkBytes;
   return {
-    utilization: Math.min(1, (8 * sum(BYTES_COLUMN)) / (rateBps * spanS)),
+    utilization: isResolved ? Math.min(1, sum(BYTES_COLUMN) / linkBytes) : Number.NaN,
     losses: sum(LOSSES_COLUMN),
     queuePackets: sum(QUEUE_COLUMN) / (end - first),
   };
@@ -106,7 +116,7 @@ export function comparisonText({ fromS, untilS, was, is }: Comparison): string {
     ["utilization was", share(was.utilization), share(is.utilization)],
     ["losses were", amount(was.losses), amount(is.losses)],
     ["the mean queue was", `${digits(was.queuePackets)} packets`, digits(is.queuePackets)],
-  ].filter(([, one]) => one !== "–");
+  ].filter((values) => !values.includes("–"));
   const parts = pairs.map(([name, one, other]) => `${name} ${one}, now ${other}`);
   return `${parts.join("; ")} (from ${time(fromS)} to ${time(untilS)} of both runs).`;
 }

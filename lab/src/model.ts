@@ -226,6 +226,7 @@ export class Model {
       ...{ history, ...this.#keys, whole: this.#totals },
       bufferText: bufferText(this.#played),
       rateBps: link.rate_changes ? Number.NaN : link.rate_bps,
+      packetBytes: this.#played.packet_bytes,
     };
   }
 

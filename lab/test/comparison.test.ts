@@ -14,7 +14,7 @@ function run(count: number, widthS: number, column: (at: number) => Partial<Char
   }));
   history.update({ widthS, first: 0, columns }, count * widthS);
   const keys = { key: `${count}`, keyWithoutBuffer: "" };
-  return { history, ...keys, bufferText: "20 packets", rateBps: 8000, whole: null };
+  return { history, ...keys, bufferText: "20 packets", rateBps: 8000, packetBytes: 0, whole: null };
 }
 
 const LIMITS = { warmupS: 4, spanS: 2 };
@@ -48,6 +48,14 @@ test("complete runs are compared by their own totals, and others by their interv
   expect(compare({ ...own, whole }, own, LIMITS)?.is.losses).toBe(12);
   // The longer of two runs has totals of another time.
   expect(compare({ ...own, whole }, { ...run(20, 1, () => ({})), whole }, LIMITS)?.was.losses).toBe(12);
+});
+
+test("a time of few packets has no utilization, because a packet in transmission is not counted", () => {
+  const own = run(10, 1, () => ({ bytes: 990, losses: 1 }));
+  // Six seconds after the warm-up, with 1000 bytes each.
+  expect(compare({ ...own, packetBytes: 6 }, own, LIMITS)?.was.utilization).toBeCloseTo(0.99, 9);
+  const found = compare({ ...own, packetBytes: 7 }, { ...own, packetBytes: 7 }, LIMITS);
+  expect(found && comparisonText(found)).toMatch(/^losses were 6/);
 });
 
 test("a link whose rate changes has no utilization to compare", () => {
