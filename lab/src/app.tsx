@@ -6,6 +6,7 @@ import { RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
 import { experimentOf } from "./experiments/index.ts";
+import type { Run } from "./experiments/types.ts";
 import { Experiments } from "./experiments_view.tsx";
 import { plain, shownName } from "./flow_names.ts";
 import { Header, type ScenarioEntry, type Theme } from "./header.tsx";
@@ -52,6 +53,8 @@ export function App(props: Props): preact.JSX.Element {
   const [isSheetOpen, setSheetOpen] = useState(
     isHostDark !== null || experimentOf(props.experiment) !== undefined,
   );
+  /** Run of an experiment that was started last, and its text. */
+  const [started, setStarted] = useState<{ run: Run; text: string } | null>(null);
   const [isHall, setHall] = useState(false);
   const { status, say } = useMessage();
   // The error of a link is over when a scenario replaces it.
@@ -85,6 +88,7 @@ export function App(props: Props): preact.JSX.Element {
   const isScenarioWrong = refusal?.kind === "scenario";
   const wrong = refusal && !(isScenarioWrong && isTextShown) ? refusal.message : null;
   const problem = wrong ?? (isLinkOver ? null : linkError);
+  const played = started?.text === model.text ? started.run : null;
   const isInPackets = useMemo(() => resolved !== null && queueLimit(resolved) === "packets", [resolved]);
   const level = isInPackets ? (resolved?.buffer.packets ?? null) : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
@@ -193,14 +197,19 @@ export function App(props: Props): preact.JSX.Element {
         <Side tab={tab} onTab={setTab} isOpen={isSheetOpen} onOpen={setSheetOpen}>
           {{
             experiments: (
-              <Memo inputs={[start, module, open, isClass, isHosted, isDark]}>
+              <Memo inputs={[start, module, open, isClass, isHosted, isDark, played]}>
                 <Experiments
                   {...{ start, module, open, isClass, isHosted, isDark, say }}
                   onOpen={(id) => {
                     setOpen(id);
                     setSheetOpen(true);
                   }}
-                  play={({ scenario }, { overrides }) => void playRun(model, scenario, overrides)}
+                  played={played}
+                  play={({ scenario }, run) =>
+                    void playRun(model, scenario, run.overrides).then(() =>
+                      setStarted({ run, text: model.text }),
+                    )
+                  }
                 />
               </Memo>
             ),

@@ -201,6 +201,20 @@ def test_a_link_for_a_class_leaves_the_page_of_the_lecturer_as_it_is(browser: An
     assert not lab.complaints()
 
 
+def test_only_a_run_that_plays_is_marked_as_the_one_in_the_picture(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    button(browser, "Bufferbloat").click()
+    lab.all(".experiment input[type=radio]")[0].click()
+    button(browser, "Run it").click()
+    pressed = "return [...document.querySelectorAll('.which [aria-pressed=true]')].map((it) => it.textContent)"
+    until(lambda: browser.execute_script(pressed) == ["1000 packets"])
+    button(browser, "50 packets").click()
+    until(lambda: browser.execute_script(pressed) == ["50 packets"])
+    button(browser, "Double").click()
+    until(lambda: 'buffer = "100p"' in lab.written() and browser.execute_script(pressed) == [])
+    assert not lab.complaints()
+
+
 def test_the_error_of_a_link_is_over_with_another_scenario(browser: Any, page: Path) -> None:
     lab = Lab(browser, page, "s=broken")
     until(lambda: lab.text(".banner").startswith("the link is damaged"))
