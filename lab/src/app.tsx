@@ -148,6 +148,7 @@ export function App(props: Props): preact.JSX.Element {
                 unit={buffer.unit}
                 shown={buffer.shown}
                 onText={buffer.setText}
+                onScale={buffer.scale}
                 onUnit={buffer.setUnit}
                 onPackets={buffer.setPackets}
               />

@@ -1,7 +1,7 @@
 /** Size of the buffer that the page shows while it is dragged, before the scenario has it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { UNITS, unitsPerPacket, withPackets, withTested } from "./buffer_scale.ts";
+import { scaleEnd, stepped, UNITS, unitsPerPacket, withPackets, withTested } from "./buffer_scale.ts";
 import { type Edit, withBuffer } from "./changes.ts";
 import type { Controls, Resolved } from "./engine/protocol.ts";
 import type { Model } from "./model.ts";
@@ -19,6 +19,8 @@ export interface BufferState {
   /** Sets a buffer of the trade-off, in packets. */
   setTested: (packets: number) => void;
   setUnit: (unit: string) => void;
+  /** Halves or doubles the buffer: exactly in its unit, and to whole packets if the unit is packets. */
+  scale: (factor: 0.5 | 2) => void;
   /** Takes a text that was typed, such as `100`, `1.5 BDP` or `20ms`. */
   setText: (text: string) => void;
 }
@@ -52,6 +54,16 @@ export function useBuffer(model: Model): BufferState {
     commit(next, (controls, resolved) => withTested(controls, resolved, next));
   const isAsWritten = moved === null && own?.unit === unit;
   const shown = isAsWritten ? `${significant(own.value, 6)}` : sizeText(packets, unit, per);
+  const scale = (factor: 0.5 | 2): void => {
+    const next = packets * factor;
+    // A buffer below one packet loses every packet that waits.
+    if (unit === "p" || next < 1) {
+      setPackets(stepped(packets, factor - 1, scaleEnd(resolved)));
+      return;
+    }
+    const value = significant((isAsWritten ? own.value : packets * per) * factor, 6);
+    commit(next, (controls) => withBuffer(controls, value, unit));
+  };
   const setText = (text: string): void => {
     model.refuse(null);
     if (!resolved || text.trim() === "" || text.trim() === shown) return;
@@ -69,7 +81,7 @@ export function useBuffer(model: Model): BufferState {
       commit(whole, (controls) => withBuffer(controls, whole, "p"));
     } else commit(packets, (controls) => withBuffer(controls, size.value, size.unit));
   };
-  return { packets, unit, shown, setPackets, setTested, setUnit, setText };
+  return { packets, unit, shown, setPackets, setTested, setUnit, scale, setText };
 }
 
 function significant(value: number, most: number): number {

@@ -42,6 +42,20 @@ def test_a_typed_buffer_is_the_buffer_of_the_scenario(browser: Any, page: Path) 
     assert not lab.complaints()
 
 
+def test_half_of_a_buffer_is_half_of_its_number(browser: Any, page: Path) -> None:
+    lab = ready(browser, page)
+    for typed, name, size in (
+        ("15ms", "Halve", "7.5ms"),
+        ("1BDP", "Double", "2BDP"),
+        ("25p", "Double", "50p"),
+    ):
+        browser.execute_script(TYPE, ".buffer .number", typed)
+        until(lambda it=typed: f'buffer = "{it}"' in lab.written())
+        button(browser, name).click()
+        until(lambda it=size: f'buffer = "{it}"' in lab.written())
+    assert not lab.complaints()
+
+
 def test_text_that_is_no_number_is_refused_until_a_number_follows(browser: Any, page: Path) -> None:
     lab = ready(browser, page)
     for selector, number in ((".buffer .number", "50"), (".goals .number", "95")):
