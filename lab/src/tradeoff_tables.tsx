@@ -22,7 +22,8 @@ export function Engines(props: {
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
   return (
-    <div class="wide engines">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keys.
+    <section class="wide engines" tabIndex={0} aria-label="Engines">
       <table>
         <caption>
           {looked !== null && looked !== own
@@ -53,7 +54,7 @@ export function Engines(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
