@@ -1,11 +1,12 @@
 /** Page of the laboratory: the run with its results, and beside it experiments, controls and text. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { BufferRow } from "./buffer_row.tsx";
 import { RunningChart, windowColumns } from "./charts.tsx";
 import { Controls } from "./controls.tsx";
 import { Editor } from "./editor.tsx";
 import { experimentOf } from "./experiments/index.ts";
+import type { Run } from "./experiments/types.ts";
 import { Experiments } from "./experiments_view.tsx";
 import { plain, shownName } from "./flow_names.ts";
 import { Header, type ScenarioEntry, type Theme } from "./header.tsx";
@@ -15,6 +16,7 @@ import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
+import { queueLimit } from "./queue_unit.ts";
 import { ChangeView, ReadoutsView } from "./readouts_view.tsx";
 import { Side, type Tab } from "./side.tsx";
 import { Explanation, Term } from "./terms.tsx";
@@ -37,6 +39,8 @@ interface Props {
   isHostDark: boolean | null;
 }
 
+/** Screens on which the side is a sheet at the lower edge: lab/src/style_modes.css. */
+const NARROW = "(max-width: 900px)";
 /** Time for which a message is shown, in milliseconds. */
 const MESSAGE_MS = 6000;
 
@@ -49,8 +53,13 @@ export function App(props: Props): preact.JSX.Element {
   const [isSheetOpen, setSheetOpen] = useState(
     isHostDark !== null || experimentOf(props.experiment) !== undefined,
   );
+  /** Run of an experiment that was started last, and its text. */
+  const [started, setStarted] = useState<{ run: Run; text: string } | null>(null);
   const [isHall, setHall] = useState(false);
   const { status, say } = useMessage();
+  // The error of a link is over when a scenario replaces it.
+  const [isLinkOver, setLinkOver] = useState(false);
+  useEffect(() => setLinkOver(false), [linkError]);
   useEffect(() => {
     setOpen(props.experiment);
     if (experimentOf(props.experiment)) setTab("experiments");
@@ -69,11 +78,19 @@ export function App(props: Props): preact.JSX.Element {
   useEffect(() => onEscape(isHall, () => setHall(false)), [isHall]);
   const buffer = useBuffer(model);
   // The trade-off is rendered less often than this component, and needs the latest setter.
-  const latest = useRef(buffer.setPackets);
-  latest.current = buffer.setPackets;
-  const setPackets = useRef((packets: number): void => latest.current(packets));
+  const latest = useRef(buffer.setTested);
+  latest.current = buffer.setTested;
+  const setTested = useRef((packets: number): void => latest.current(packets));
   const { text, description, refusal, resolved } = model;
-  const wrong = model.refusal && model.refusal.kind !== "scenario" ? model.refusal.message : null;
+  const isNarrow = useMedia(NARROW);
+  // The editor shows an error below its text. In the sheet of a phone, that is out of view.
+  const isTextShown = tab === "text" && !isHall && !isNarrow;
+  const isScenarioWrong = refusal?.kind === "scenario";
+  const wrong = refusal && !(isScenarioWrong && isTextShown) ? refusal.message : null;
+  const problem = wrong ?? (isLinkOver ? null : linkError);
+  const played = started?.text === model.text ? started.run : null;
+  const isInPackets = useMemo(() => resolved !== null && queueLimit(resolved) === "packets", [resolved]);
+  const level = isInPackets ? (resolved?.buffer.packets ?? null) : null;
   const shownExperiment = tab === "experiments" && experimentOf(open) ? open : "";
   return (
     <>
@@ -84,22 +101,41 @@ export function App(props: Props): preact.JSX.Element {
           onTheme={setTheme}
           onHall={toggleHall}
           // An experiment beside another scenario would explain what the picture does not show.
-          onScenario={() => setOpen("")}
+          onScenario={() => {
+            setOpen("");
+            setLinkOver(true);
+          }}
         />
       </Memo>
       <p role="status" class="toast saved" data-shown={status !== ""}>
         {status}
       </p>
-      {(linkError ?? wrong) && (
+      {problem && (
         <p class="wrong banner" role="alert">
-          {wrong ?? linkError}
+          {problem}
+          {wrong && isScenarioWrong && (
+            <button
+              type="button"
+              onClick={() => {
+                setHall(false);
+                setTab("text");
+                setSheetOpen(true);
+              }}
+            >
+              Show the text
+            </button>
+          )}
         </p>
       )}
       <div class="columns">
         <main class="played">
           <div class="run">
             <Opening model={model} isStill={isStill} />
-            <p class="title">{plain(model.resolved?.title || "An untitled link")}</p>
+            <p class="title">
+              {isScenarioWrong && !resolved
+                ? "This scenario has an error, so there is no run"
+                : plain(resolved?.title || "An untitled link")}
+            </p>
             <section class="link" aria-label="The link">
               <LinkView
                 {...{ model, isDark, isStill }}
@@ -110,6 +146,9 @@ export function App(props: Props): preact.JSX.Element {
                 model={model}
                 packets={buffer.packets}
                 unit={buffer.unit}
+                shown={buffer.shown}
+                onText={buffer.setText}
+                onScale={buffer.scale}
                 onUnit={buffer.setUnit}
                 onPackets={buffer.setPackets}
               />
@@ -131,8 +170,9 @@ export function App(props: Props): preact.JSX.Element {
                 before={model.before?.history ?? null}
                 isChanged={model.before?.key !== model.run?.key}
                 isDark={isDark}
-                least={(model.resolved?.buffer.packets ?? 1) * 1.05}
-                level={model.resolved?.buffer.packets ?? null}
+                least={(level ?? 1) * 1.05}
+                level={level}
+                hasLosses={true}
               />
               <RunningChart
                 title="Congestion windows"
@@ -145,26 +185,32 @@ export function App(props: Props): preact.JSX.Element {
                 isDark={isDark}
                 least={4}
                 level={null}
+                hasLosses={false}
               />
             </div>
             <Outcome model={model} />
             <LossView model={model} start={start} module={module} isDark={isDark} />
             <Memo inputs={[model, resolved, start, module, isDark]}>
-              <TradeoffView model={model} start={start} module={module} onPackets={setPackets.current} />
+              <TradeoffView model={model} start={start} module={module} onPackets={setTested.current} />
             </Memo>
           </div>
         </main>
         <Side tab={tab} onTab={setTab} isOpen={isSheetOpen} onOpen={setSheetOpen}>
           {{
             experiments: (
-              <Memo inputs={[start, module, open, isClass, isHosted, isDark]}>
+              <Memo inputs={[start, module, open, isClass, isHosted, isDark, played]}>
                 <Experiments
                   {...{ start, module, open, isClass, isHosted, isDark, say }}
                   onOpen={(id) => {
                     setOpen(id);
                     setSheetOpen(true);
                   }}
-                  play={({ scenario }, { overrides }) => void playRun(model, scenario, overrides)}
+                  played={played}
+                  play={({ scenario }, run) =>
+                    void playRun(model, scenario, run.overrides).then(() =>
+                      setStarted({ run, text: model.text }),
+                    )
+                  }
                 />
               </Memo>
             ),
@@ -189,7 +235,8 @@ export function App(props: Props): preact.JSX.Element {
 
 /** Purpose of the page and one thing to try. */
 function Opening({ model, isStill }: { model: Model; isStill: boolean }): preact.JSX.Element {
-  const isPaused = model.phase === "paused" && isStill;
+  // A visitor who has played the run has paused it as well.
+  const isPaused = model.phase === "paused" && isStill && !(model.picture && model.picture.timeS > 0);
   return (
     <p class="opening">
       <b>

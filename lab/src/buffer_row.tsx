@@ -1,7 +1,7 @@
 /** The buffer as a number, on a slider and by halves and doubles, beside the end of the queue in the picture. */
 
 import { useState } from "preact/hooks";
-import { packetsAt, placeOf, scaleEnd, stepped, UNITS, unitsPerPacket } from "./buffer_scale.ts";
+import { packetsAt, placeOf, scaleEnd, UNITS, unitsPerPacket } from "./buffer_scale.ts";
 import type { Model } from "./model.ts";
 import { Term } from "./terms.tsx";
 
@@ -9,25 +9,27 @@ interface Props {
   model: Model;
   packets: number;
   unit: string;
+  /** Size in the unit, as a text. */
+  shown: string;
   onUnit: (unit: string) => void;
   onPackets: (packets: number) => void;
+  onText: (text: string) => void;
+  /** Halves or doubles the buffer. */
+  onScale: (factor: 0.5 | 2) => void;
 }
 
 /** Number of positions of the slider. */
 const POSITIONS = 1000;
 
-export function BufferRow({ model, packets, unit, onUnit, onPackets }: Props): preact.JSX.Element {
+export function BufferRow(props: Props): preact.JSX.Element {
+  const { model, packets, unit, shown, onUnit, onPackets, onText, onScale } = props;
   const { resolved } = model;
   const end = scaleEnd(resolved);
   const isOff = !model.isChangeable || !resolved?.controls.buffer;
-  const per = (resolved && unitsPerPacket(resolved, unit)) ?? 1;
-  const shown = unit === "p" ? `${Math.round(packets)}` : `${Number((packets * per).toPrecision(3))}`;
   const [typed, setTyped] = useState<string | null>(null);
   const take = (text: string): void => {
     setTyped(null);
-    const value = Number(text.replace(",", "."));
-    if (Number.isFinite(value) && value > 0 && text !== shown)
-      onPackets(Math.max(1, Math.round(value / per)));
+    onText(text);
   };
   return (
     <fieldset class="buffer" disabled={isOff}>
@@ -67,10 +69,10 @@ export function BufferRow({ model, packets, unit, onUnit, onPackets }: Props): p
         value={Math.round(POSITIONS * placeOf(packets, end))}
         onInput={(event) => onPackets(packetsAt(Number(event.currentTarget.value) / POSITIONS, end))}
       />
-      <button type="button" onClick={() => onPackets(stepped(packets, -0.5, end))}>
+      <button type="button" onClick={() => onScale(0.5)}>
         Halve
       </button>
-      <button type="button" onClick={() => onPackets(stepped(packets, 1, end))}>
+      <button type="button" onClick={() => onScale(2)}>
         Double
       </button>
     </fieldset>

@@ -4,6 +4,7 @@ import { roundUp } from "./axes.ts";
 import type { Edit } from "./changes.ts";
 import { withBuffer } from "./changes.ts";
 import type { Controls, Resolved } from "./engine/protocol.ts";
+import { isInBytes } from "./queue_unit.ts";
 
 /** Units of a buffer in a scenario, with their names. */
 export const UNITS = [
@@ -51,6 +52,15 @@ export function unitsPerPacket({ buffer }: Pick<Resolved, "buffer">, unit: strin
   if (unit === "p" || packets <= 0) return unit === "p" ? 1 : null;
   const amount = { BDP: bdp, ms: seconds * 1e3, kB: bytes / 1e3 }[unit] ?? null;
   return amount === null || !(amount > 0) ? null : amount / packets;
+}
+
+/**
+ * Edit that sets the buffer to a number of packets that was simulated: in packets if the limit is in packets, else
+ * in kilobytes, which are exact.
+ */
+export function withTested(controls: Controls, resolved: Resolved, packets: number): Edit {
+  if (!isInBytes(resolved)) return withBuffer(controls, packets, "p");
+  return withBuffer(controls, Math.ceil(packets * resolved.packet_bytes) / 1e3, "kB");
 }
 
 /** Edit that sets the buffer to a number of packets, written in a unit. */

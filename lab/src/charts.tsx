@@ -33,6 +33,8 @@ interface Chart {
   least: number;
   /** Level of a horizontal line, such as the buffer; null for none. */
   level: number | null;
+  /** Whether dots show losses: at the level, or at the largest value if there is no level. */
+  hasLosses: boolean;
 }
 
 /** Chart of some columns over time. */
@@ -50,9 +52,9 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
     const { columns } = latest.current;
     const data = (): uPlot.AlignedData => dataOf({ ...latest.current, columns });
     const read = (plot: uPlot): void => {
-      const { history, level } = latest.current;
+      const { history, hasLosses } = latest.current;
       const { left = -1 } = plot.cursor;
-      const text = left < 0 ? "" : readingAt(history, columns, plot.posToVal(left, "x"), level !== null);
+      const text = left < 0 ? "" : readingAt(history, columns, plot.posToVal(left, "x"), hasLosses);
       if (reading.current) reading.current.textContent = text;
     };
     const plot = new uPlot(
@@ -74,7 +76,7 @@ export function RunningChart(chart: Chart): preact.JSX.Element {
       <figcaption>
         <Term name={chart.term}>{chart.title}</Term>{" "}
         <span class="unit">
-          {chart.unit} (line: mean, band: smallest to largest{chart.level === null ? "" : ", dots: losses"}
+          {chart.unit} (line: mean, band: smallest to largest{chart.hasLosses && ", dots: losses"}
           {chart.before && `, pale line: ${chart.isChanged ? "before the change" : "previous run"}`})
         </span>
       </figcaption>
@@ -109,11 +111,12 @@ function sizeOf(parent: HTMLElement): { width: number; height: number } {
  * Data of the plot: the mean, the largest and the smallest values of this run, the level, the level where
  * packets are lost, and the mean of the previous run up to the same time.
  */
-function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
+function dataOf({ columns, history, before, level, hasLosses }: Chart): uPlot.AlignedData {
   const series = (of: History | null, part: number): number[][] =>
     columns.map(({ at }) => of?.columns[at + part] ?? []);
   const times = history.columns[TIME_COLUMN] ?? [];
   const past = before?.columns[TIME_COLUMN] ?? [];
+  const tops = history.columns[(columns[0]?.at ?? 0) + BAND.max] ?? [];
   const shown = past.filter((time) => time <= history.untilS).length;
   const own = [
     times,
@@ -122,7 +125,7 @@ function dataOf({ columns, history, before, level }: Chart): uPlot.AlignedData {
     ...series(history, BAND.min),
     times.map(() => level ?? Number.NaN),
     times.map((_, at) =>
-      (history.columns[LOSSES_COLUMN]?.[at] ?? 0) > 0 ? (level ?? Number.NaN) : Number.NaN,
+      hasLosses && (history.columns[LOSSES_COLUMN]?.[at] ?? 0) > 0 ? (level ?? tops[at] ?? 0) : Number.NaN,
     ),
   ];
   const previous = [past, ...series(before, BAND.mean)].map((values) => values.slice(0, shown));

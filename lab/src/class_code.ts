@@ -12,6 +12,11 @@ export interface ClassGuess {
 }
 
 const BASE = 36;
+/**
+ * Code, or the beginning of one whose end is missing. An id begins where no letter precedes it, so that the
+ * search takes linear time.
+ */
+const CODE = /(?<![a-z-])([a-z][a-z-]*)\.([0-9a-z]+)(?:\.([0-9a-z]{1,2}))?(?![0-9a-z])/g;
 /** Largest number of characters of pasted text. */
 const MAX_TEXT = 200_000;
 
@@ -40,13 +45,13 @@ export function guessesOf(
 ): { guesses: ClassGuess[]; damaged: number } {
   const guesses: ClassGuess[] = [];
   let damaged = 0;
-  for (const [, id = "", digits = "", check = ""] of text
-    .slice(0, MAX_TEXT)
-    .matchAll(/([a-z][a-z-]*)\.([0-9a-z]+)\.([0-9a-z]{2})(?![0-9a-z])/g)) {
+  // A telephone may write the first letter as a capital.
+  for (const [, id = "", digits = "", check = ""] of text.slice(0, MAX_TEXT).toLowerCase().matchAll(CODE)) {
     const experiment = experiments.find((it) => it.id === id);
     const guess = experiment && checkOf(`${id}.${digits}`) === check ? decoded(experiment, digits) : null;
     if (guess) guesses.push({ id, guess });
-    else damaged += 1;
+    // An address such as mail.example.org is no code.
+    else if (experiment || (check !== "" && /\d/.test(digits))) damaged += 1;
   }
   return { guesses, damaged };
 }

@@ -15,10 +15,10 @@ export async function copyText(text: string, subject: string, say: Say, elsewher
   }
 }
 
-/** Puts content into the address of the page, and copies the address. */
+/** Puts content into the address of the page, which stays as it is, and copies the address. */
 export async function copyLink(shared: Shared, subject: string, say: Say): Promise<void> {
   try {
-    location.hash = await fragmentOf(shared);
+    setAddress(`#${await fragmentOf(shared)}`);
   } catch (error) {
     say(`${error instanceof Error ? error.message : String(error)}; save the scenario instead`);
     return;
@@ -26,7 +26,27 @@ export async function copyLink(shared: Shared, subject: string, say: Say): Promi
   await copyText(location.href, subject, say, "; it is in the address bar");
 }
 
-/** Shell command that runs the scenario natively. */
+/** Adds an address to the history without opening it: a link for a class has another scenario than the page. */
+function setAddress(address: string): void {
+  try {
+    history.pushState(null, "", address);
+  } catch {
+    // Some frames allow a fragment only.
+    location.hash = address;
+  }
+}
+
+/**
+ * Shell command that runs the scenario natively. The text may come from a link, so none of its lines may end
+ * the document, and no control character may reach the terminal.
+ */
 export function commandOf(text: string): string {
-  return `forebay run - <<'SCENARIO'\n${text.trimEnd()}\nSCENARIO\n`;
+  const clean = text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\n\t]/gu, "")
+    .trimEnd();
+  const lines = new Set(clean.split("\n"));
+  let end = "SCENARIO";
+  while (lines.has(end)) end += "_";
+  return `forebay run - <<'${end}'\n${clean}\n${end}\n`;
 }

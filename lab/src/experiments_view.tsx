@@ -19,6 +19,8 @@ interface Props {
   onOpen: (id: string) => void;
   /** Plays a run in the live view. */
   play: (experiment: GuidedExperiment, run: Run) => void;
+  /** Run of the live view; null if it plays another scenario, such as a run with a changed buffer. */
+  played: Run | null;
   /** Whether a link for a class led here. */
   isClass: boolean;
   /** Whether the page is in a notebook. */
@@ -105,8 +107,21 @@ interface StepsProps extends Props {
 }
 
 function Steps(props: StepsProps): preact.JSX.Element {
-  const { experiment, start, module, play, isClass, isHosted, isDark, say, codes, onCodes, onFinish, next } =
-    props;
+  const {
+    experiment,
+    start,
+    module,
+    play,
+    played,
+    isClass,
+    isHosted,
+    isDark,
+    say,
+    codes,
+    onCodes,
+    onFinish,
+    next,
+  } = props;
   const [guess, setGuess] = useState<readonly number[]>([]);
   const [isPending, setAsked] = useState(false);
   const [finished, setDone] = useState(0);
@@ -135,11 +150,9 @@ function Steps(props: StepsProps): preact.JSX.Element {
     onFinish();
   }, [outcome]);
   const { runs } = experiment;
-  const [played, setPlayed] = useState(0);
   const watchRun = (at: number): void => {
     const run = runs[at];
     if (!run) return;
-    setPlayed(at);
     play(experiment, run);
   };
   const ask = (): void => {
@@ -169,9 +182,9 @@ function Steps(props: StepsProps): preact.JSX.Element {
           </p>
           <fieldset class="which">
             <legend>The run that plays in the picture</legend>
-            {runs.map(({ name }, at) => (
-              <button type="button" aria-pressed={played === at} onClick={() => watchRun(at)} key={name}>
-                {name}
+            {runs.map((run, at) => (
+              <button type="button" aria-pressed={played === run} onClick={() => watchRun(at)} key={run.name}>
+                {run.name}
               </button>
             ))}
           </fieldset>

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Change, Goal } from "./engine/protocol.ts";
 import type { Model } from "./model.ts";
+import { numberOf } from "./number_field.ts";
 import { METRICS } from "./tradeoff.ts";
 
 /** Goals with a field: metric of the charts, key of the scenario, and the unit of the field. */
@@ -20,14 +21,23 @@ export function shownBound({ metric }: Field, goals: readonly Goal[]): string {
   return goal ? `${Number((goal.bound * metric.scale).toPrecision(6))}` : "";
 }
 
+/** Why a field refuses a text; null if it takes the text. */
+export function goalRefusal({ key, unit }: Field, text: string): string | null {
+  if (text.trim() === "") return null;
+  const value = numberOf(text, false);
+  const isPossible = value !== null && (unit !== "%" || value <= 100);
+  const allowed = unit === "%" ? "a number from 0 to 100 such as 2.5" : "a number such as 2.5";
+  return isPossible ? null : `goal.${key}: expected ${allowed}, found \`${text}\``;
+}
+
 /** Change that sets a goal, or removes it if the text is empty; null if there is nothing to change. */
 export function goalChange(field: Field, text: string, goals: readonly Goal[]): Change | null {
   const shown = shownBound(field, goals);
-  const typed = text.trim().replace(",", ".");
+  const typed = text.trim();
   if (typed === shown) return null;
   if (typed === "") return { remove: `goal.${field.key}` };
-  const value = Number(typed);
-  if (!Number.isFinite(value) || value < 0) return null;
+  if (goalRefusal(field, typed) !== null) return null;
+  const value = numberOf(typed, false);
   return { set: `goal.${field.key}=${field.sign} ${value}${field.unit}` };
 }
 
@@ -48,6 +58,7 @@ function GoalField(props: { model: Model; field: Field; goals: readonly Goal[] }
   const [typed, setTyped] = useState<string | null>(null);
   const take = (text: string): void => {
     setTyped(null);
+    model.refuse(goalRefusal(field, text));
     const change = goalChange(field, text, goals);
     const { controls } = model;
     if (change && controls) model.change({ changes: [change], controls });

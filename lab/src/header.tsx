@@ -95,7 +95,7 @@ export function Header(props: Props): preact.JSX.Element {
       )}
       <button
         type="button"
-        class="wide-only"
+        class="wide-only command"
         onClick={() => void copyText(commandOf(model.text), "command", say)}
       >
         Copy command

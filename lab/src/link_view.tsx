@@ -1,6 +1,6 @@
 /** Live view of the link and its queue. The end of the queue can be dragged: it is the size of the buffer. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { packetsAt, placeOf, scaleEnd, stepped } from "./buffer_scale.ts";
 import type { Signal } from "./engine/replay.ts";
 import { legendOf, plain } from "./flow_names.ts";
@@ -8,6 +8,7 @@ import type { Model } from "./model.ts";
 import { amount, rate, time } from "./numbers.ts";
 import type { Flash } from "./packet_queue.ts";
 import { colorOf, NEUTRAL } from "./palette.ts";
+import { contentsText, queueLimit } from "./queue_unit.ts";
 import { boxOf, placeAt, Scene } from "./scene.ts";
 import { Term } from "./terms.tsx";
 
@@ -24,8 +25,10 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
   const canvas = useRef<HTMLCanvasElement>(null);
   const handle = useRef<HTMLDivElement>(null);
   const sceneRef = useRef<Scene | null>(null);
-  const latest = useRef({ isDark, isStill, packets });
-  latest.current = { isDark, isStill, packets };
+  const { resolved } = model;
+  const limit = useMemo(() => (resolved ? queueLimit(resolved) : "packets"), [resolved]);
+  const latest = useRef({ isDark, isStill, packets, limit });
+  latest.current = { isDark, isStill, packets, limit };
   useEffect(() => {
     const own = canvas.current;
     if (!own) return;
@@ -35,7 +38,7 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
     let frame = 0;
     const paint = (now: number): void => {
       const { picture, resolved, queue } = model;
-      const { packets, ...appearance } = latest.current;
+      const { packets, limit, ...appearance } = latest.current;
       const at = resolved?.target ?? 0;
       const link = picture?.links[at];
       const place = placeOf(packets, scaleEnd(resolved));
@@ -45,14 +48,14 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
         {
           timeS: picture?.timeS ?? 0,
           waiting: link?.waitingPackets ?? 0,
-          buffer: packets,
+          buffer: limit === "bytes" ? placesOf(model, packets) : packets,
           place,
           shares: queue.isStale ? model.readouts.shares : [],
           rest: restColor(model, appearance.isDark),
           link: resolved?.links[at]
             ? `${rate(resolved.links[at].rate_bps).replace(/\.0+(?=\D)/, "")} link`
             : "link",
-          contents: `${Math.round(link?.waitingPackets ?? 0)} of ${Math.round(packets)} packets in the queue`,
+          contents: contentsText(link?.waitingPackets ?? 0, packets, limit),
           isPlaying: model.phase === "playing",
           ...appearance,
         },
@@ -72,8 +75,7 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
     frame = requestAnimationFrame(paint);
     return () => cancelAnimationFrame(frame);
   }, [model]);
-  const { picture, resolved } = model;
-  const link = picture?.links[resolved?.target ?? 0];
+  const link = model.picture?.links[resolved?.target ?? 0];
   return (
     <div class="link-picture">
       <canvas
@@ -147,6 +149,17 @@ function QueueEnd(props: {
       </span>
     </div>
   );
+}
+
+/**
+ * Number of packets like those in the queue that a buffer of bytes has room for, where `packets` is the buffer in
+ * packets of full size. The length of the queue in the picture is then its share of the buffer.
+ */
+function placesOf({ picture, resolved }: Model, packets: number): number {
+  const link = picture?.links[resolved?.target ?? 0];
+  if (!resolved || !link || !(link.backlogS > 0)) return packets;
+  const bufferS = (resolved.buffer.seconds * packets) / resolved.buffer.packets;
+  return (link.waitingPackets * bufferS) / link.backlogS;
 }
 
 /** Color of packets without congestion control: that of their flow if there is one such flow. */

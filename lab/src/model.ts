@@ -1,7 +1,7 @@
 /** State of the page: the scenario's text, its resolved form, and the run that is played. */
 
 import type { Edit } from "./changes.ts";
-import { type ComparedRun, runKey } from "./comparison.ts";
+import { type ComparedRun, keyWithoutBuffer, runKey, type Totals } from "./comparison.ts";
 import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
@@ -9,6 +9,7 @@ import type { Change, Controls, GroupControls, Resolved } from "./engine/protoco
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
 import { PacketQueue } from "./packet_queue.ts";
+import { bufferText } from "./queue_unit.ts";
 import { Readouts } from "./readouts.ts";
 import { firstPage, pageBefore, RecentSignals, type SignalPage } from "./recent_signals.ts";
 
@@ -85,7 +86,7 @@ export class Model {
   #epoch = 0;
   /** Resolved scenario of the run. */
   #played: Resolved | null = null;
-  #playedKey = "";
+  #keys = { key: "", keyWithoutBuffer: "" };
   #intent: "play" | "pause" | "step" = "pause";
 
   constructor(start: () => Worker, module: WebAssembly.Module, text: string) {
@@ -141,6 +142,15 @@ export class Model {
   /** Whether controls can change the text: not while the text has an error. */
   get isChangeable(): boolean {
     return this.resolved !== null && this.refusal?.kind !== "scenario";
+  }
+
+  /** Shows why a field refuses its text; null ends such a message. The text of the scenario stays. */
+  refuse(message: string | null): void {
+    if (message === null && this.refusal?.kind !== "request") return;
+    // An error of the text is the reason why no field can be changed.
+    if (this.refusal?.kind === "scenario") return;
+    this.refusal = message === null ? null : { kind: "request", message, line: null, key: null };
+    this.#notify();
   }
 
   /** Applies the edit of a control. Edits that arrive meanwhile are applied together afterwards. */
@@ -212,9 +222,21 @@ export class Model {
     const { history } = this;
     const link = this.#played?.links[this.#played.target];
     if (!this.#played || !link) return null;
-    const { buffer } = this.#played;
-    const rateBps = link.rate_changes ? Number.NaN : link.rate_bps;
-    return { history, key: this.#playedKey, bufferPackets: buffer.packets, rateBps };
+    return {
+      ...{ history, ...this.#keys, whole: this.#totals },
+      bufferText: bufferText(this.#played),
+      rateBps: link.rate_changes ? Number.NaN : link.rate_bps,
+      packetBytes: this.#played.packet_bytes,
+    };
+  }
+
+  /** Totals of the complete run; null before its end. */
+  get #totals(): Totals | null {
+    const { report, picture } = this;
+    const mean = (name: string): number => report?.metrics[name]?.mean ?? Number.NaN;
+    const losses = picture?.links[this.#played?.target ?? 0]?.drops;
+    if (!report || losses === undefined) return null;
+    return { utilization: mean("utilization"), losses, queuePackets: mean("queue_mean_packets") };
   }
 
   setPace(pace: Pace): void {
@@ -256,7 +278,10 @@ export class Model {
     const isSame = this.resolved.title === this.#played?.title;
     if (this.history.length > 1) this.before = isSame ? this.run : null;
     this.#played = this.resolved;
-    this.#playedKey = runKey(this.resolved.canonical);
+    this.#keys = {
+      key: runKey(this.resolved.canonical),
+      keyWithoutBuffer: keyWithoutBuffer(this.resolved),
+    };
     this.history = new History(SHOWN_FLOWS);
     this.queue = new PacketQueue();
     this.readouts = new Readouts(this.resolved, this.roundTripS);
@@ -342,7 +367,7 @@ export class Model {
         break;
       case "refused":
         this.phase = "refused";
-        this.refusal = message.refusal;
+        this.refusal = withAdvice(message.refusal);
         break;
     }
     this.#notify();
@@ -361,6 +386,12 @@ export class Model {
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Adds what to do about a defect, which may not happen again. */
+function withAdvice(refusal: Refusal): Refusal {
+  if (refusal.kind !== "defect") return refusal;
+  return { ...refusal, message: `The run has stopped (${refusal.message}). Press Play to start it again.` };
 }
 
 /** Replaces lone surrogates, which UTF-8 cannot encode. A forged link may contain them. */

@@ -1,7 +1,7 @@
 /** Number line of a choice: each answer is a region, the guess is outlined, and the result is a point. */
 
 import type { Scale } from "./experiments/types.ts";
-import { digits } from "./numbers.ts";
+import { difference, digits } from "./numbers.ts";
 
 const [WIDTH, HEIGHT] = [360, 96];
 const [LEFT, RIGHT, TOP, BOTTOM] = [12, 348, 22, 58];
@@ -27,6 +27,8 @@ export function NumberLine({ scale, guess, result, counts, onGuess }: Props): pr
     return LEFT + share * (RIGHT - LEFT);
   };
   const ends = [range[0], ...bounds, range[1]];
+  const isDifference = unit === "percentage points";
+  const text = (value: number): string => (isDifference ? difference(value) : digits(value));
   const all = (counts ?? []).reduce((sum, count) => sum + count, 0);
   return (
     <svg
@@ -36,7 +38,7 @@ export function NumberLine({ scale, guess, result, counts, onGuess }: Props): pr
       aria-label={`${title}, in ${unit}: ${
         result === null
           ? `the answers divide it at ${bounds.map((bound) => digits(bound)).join(" and ")}`
-          : `the runs gave ${digits(result)}`
+          : `the runs gave ${text(result)}`
       }.`}
     >
       {answers.map((answer, region) => {
@@ -80,7 +82,7 @@ export function NumberLine({ scale, guess, result, counts, onGuess }: Props): pr
           <path d={`M${x(result)} ${BOTTOM}V${TOP - 4}`} />
           <circle cx={x(result)} cy={BOTTOM - 9} r={5} />
           <text x={x(result)} y={TOP - 8} text-anchor={anchorAt(x(result))}>
-            measured: {digits(result)} {unit === "percentage points" ? "" : unit}
+            measured: {text(result)} {isDifference ? "" : unit}
           </text>
         </g>
       )}

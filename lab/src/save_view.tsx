@@ -9,6 +9,7 @@ import { Menu } from "./menu.tsx";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
 import { colorOf, dashOf } from "./palette.ts";
 import { type Caption, chartsSvg } from "./picture.ts";
+import { queueLimit } from "./queue_unit.ts";
 import { pngOf, save, saveText, tradeoffSvg } from "./saving.ts";
 import { COLUMNS, csvOf, samplesRequest } from "./trace_csv.ts";
 
@@ -110,7 +111,8 @@ async function runSvg(props: Props): Promise<string> {
     values: column(COLUMNS.length + at),
   }));
   const queue = { name: "queue", color: "#0072b2", dash: [], values: column(COLUMNS.indexOf("packets")) };
-  const level = { name: `buffer: ${Math.round(packets)} packets`, value: packets };
+  const isInPackets = resolved !== null && queueLimit(resolved) === "packets";
+  const level = isInPackets ? { name: `buffer: ${Math.round(packets)} packets`, value: packets } : null;
   return chartsSvg(captionOf(model), column(COLUMNS.indexOf("time_s")), [
     { title: "Queue", unit: "packets", lines: [queue], level },
     { title: "Congestion windows", unit: "packets", lines: windows, level: null },

@@ -3,11 +3,12 @@
  * forms. Replications of a buffer give its interval.
  */
 
-import { runTables } from "./comparison.ts";
+import { keyWithoutBuffer } from "./comparison.ts";
 import { Client } from "./engine/client.ts";
 import { RefusedError } from "./engine/instance.ts";
 import type { Resolved } from "./engine/protocol.ts";
 import type { Report } from "./model.ts";
+import { bufferOverride, isInBytes } from "./queue_unit.ts";
 import { applies, type Rule } from "./rules.ts";
 
 /** Displayed metrics, with their scale in the charts. */
@@ -18,6 +19,18 @@ export const METRICS = [
 ] as const;
 
 export type MetricName = (typeof METRICS)[number]["name"];
+
+/**
+ * Metrics of the table. The mean and the 5th percentile describe the queue that is always there, which a sender such
+ * as BBR is to keep short and which the 99th percentile does not show.
+ */
+export const TABLE_METRICS = [
+  ...METRICS,
+  { name: "queue_delay_mean_s", title: "Queueing delay, mean", scale: 1000, unit: "ms" },
+  { name: "queue_delay_p05_s", title: "Queueing delay, 5th percentile", scale: 1000, unit: "ms" },
+] as const;
+
+type TableMetricName = (typeof TABLE_METRICS)[number]["name"];
 
 /**
  * Buffers of the charts: their number, the smallest in packets, and the largest in bandwidth-delay products.
@@ -56,6 +69,12 @@ export interface Tradeoff {
   message: string;
 }
 
+/** Scenario: its text, and its resolved form. */
+interface Scenario {
+  text: string;
+  resolved: Resolved;
+}
+
 /** Computes a trade-off and reports each new result. */
 export class Explorer {
   readonly #clients: Client[];
@@ -89,7 +108,8 @@ export class Explorer {
   ): Promise<void> {
     this.cancel();
     const epoch = this.#epoch;
-    const key = keyWithoutBuffer(resolved);
+    // Equal numbers of packets are other buffers if the limit is in bytes.
+    const key = `${isInBytes(resolved)} ${keyWithoutBuffer(resolved)}`;
     if (key !== this.#known.key) this.#known = { key, runs: new Map() };
     const { runs } = this.#known;
     const complete = [...runs].filter(([, reports]) => reports.length === REPLICATIONS);
@@ -113,16 +133,17 @@ export class Explorer {
       if (epoch === this.#epoch) this.#notify({ ...tradeoff });
     };
     notify();
-    const models = this.#askModels(text, tradeoff, notify);
+    const scenario: Scenario = { text, resolved };
+    const models = this.#askModels(scenario, tradeoff, notify);
     await new Promise((later) => setTimeout(later, delayMs));
-    if (epoch === this.#epoch) await this.#runJobs(text, tradeoff, notify);
+    if (epoch === this.#epoch) await this.#runJobs(scenario, tradeoff, notify);
     await models;
   }
 
   /** Evaluates rules and models for each buffer. */
-  async #askModels(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
+  async #askModels({ text, resolved }: Scenario, tradeoff: Tradeoff, notify: () => void): Promise<void> {
     const ask = (engine: string, packets: number): Promise<Report | null> => {
-      const overrides = [`link.buffer=${packets}p`];
+      const overrides = [bufferOverride(resolved, packets)];
       return this.#quick.ask<Report>({ do: "answer", engine, text, overrides }).catch(nullIfRefused);
     };
     try {
@@ -151,7 +172,7 @@ export class Explorer {
   }
 
   /** Runs the packet-level simulations in all workers. */
-  async #runJobs(text: string, tradeoff: Tradeoff, notify: () => void): Promise<void> {
+  async #runJobs({ text, resolved }: Scenario, tradeoff: Tradeoff, notify: () => void): Promise<void> {
     const [epoch, startedMs, before] = [this.#epoch, Date.now(), tradeoff.done];
     const missing = tradeoff.points.filter(({ runs }) => runs.length < REPLICATIONS);
     const jobs = Array.from({ length: REPLICATIONS }, (_, replication) =>
@@ -160,7 +181,7 @@ export class Explorer {
     const drain = async (client: Client): Promise<void> => {
       for (let job = jobs.shift(); job && epoch === this.#epoch; job = jobs.shift()) {
         const { point, replication } = job;
-        const overrides = [`link.buffer=${point.packets}p`];
+        const overrides = [bufferOverride(resolved, point.packets)];
         const request = { do: "whole", text, overrides, replication, most_s: MAX_RUN_S };
         try {
           point.runs.push(await client.ask<Report>(request));
@@ -191,7 +212,12 @@ function nullIfRefused(error: unknown): null {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof RefusedError) return error.refusal.message === "canceled" ? "" : error.refusal.message;
+  if (error instanceof RefusedError) {
+    const { kind, message } = error.refusal;
+    if (kind === "defect")
+      return `The runs have stopped (${message}). Change the buffer to start them again.`;
+    return message === "canceled" ? "" : message;
+  }
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -235,14 +261,6 @@ function mergedBuffers(series: readonly number[], known: readonly number[], reso
   return ascending(isCovered ? [...known, own] : series);
 }
 
-/** Resolved scenario without the buffer of the target link and without texts for readers. */
-export function keyWithoutBuffer({ canonical, target }: Resolved): string {
-  const found = runTables(canonical);
-  const { link, links } = found as { link?: Record<string, unknown>; links?: Record<string, unknown>[] };
-  for (const own of [link, links?.[target]]) if (own) delete own.buffer;
-  return JSON.stringify(found);
-}
-
 /** Whether the model of a point says that the buffer is outside of its domain. */
 export function isOutsideDomain({ runs }: Point): boolean {
   return runs.some(({ warnings }) => warnings?.some((text) => OUTSIDE.test(text)));
@@ -255,7 +273,10 @@ const OUTSIDE = /^the buffer of \d+ packets is less than \d+/;
  * Mean of a metric over the runs of a point, and the half width of its 95 % confidence interval (Student's
  * t-distribution).
  */
-export function estimate(point: Point, metric: MetricName): { mean: number; half: number | null } | null {
+export function estimate(
+  point: Point,
+  metric: TableMetricName,
+): { mean: number; half: number | null } | null {
   const values = point.runs.map((run) => run.metrics[metric]?.mean).filter((it) => it !== undefined);
   if (values.length === 0) return null;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -2,30 +2,41 @@
 
 import { uncertain } from "./numbers.ts";
 import { applies, type Rule, why } from "./rules.ts";
-import { estimate, isOutsideDomain, METRICS, type Point, type Tradeoff } from "./tradeoff.ts";
+import { estimate, isOutsideDomain, type Point, TABLE_METRICS, type Tradeoff } from "./tradeoff.ts";
 
 /** Results of each engine at a buffer: the one under the pointer, else the current one. */
-export function Engines(props: { found: Tradeoff; own: number; looked: number | null }): preact.JSX.Element {
-  const { found, own, looked } = props;
+export function Engines(props: {
+  found: Tradeoff;
+  own: number;
+  /** Whether the current buffer has no room for a packet. The smallest buffer of the charts has one. */
+  isOwnEmpty: boolean;
+  looked: number | null;
+}): preact.JSX.Element {
+  const { found, own, isOwnEmpty, looked } = props;
   const shown = looked ?? own;
   const fits = found.isClosedOutside ? ", does not apply" : "";
   const isOutside = found.fluid.some((point) => point.packets === shown && isOutsideDomain(point));
   const lines: readonly (readonly [string, Point[]])[] = [
-    ["packet-level model, 95 % interval", found.points],
+    [packetLabel(found.points.find(({ packets }) => packets === shown)), found.points],
     [`fluid model${isOutside ? ", outside of its domain" : ""}`, found.fluid],
     [`closed form${found.model && ` (${found.model}${fits})`}`, found.closed],
   ];
   return (
-    <div class="wide engines">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keys.
+    <section class="wide engines" tabIndex={0} aria-label="Engines">
       <table>
         <caption>
-          {looked === null || looked === own ? "At the current buffer" : "At the chosen buffer"}, {shown}{" "}
-          packets
+          {looked !== null && looked !== own
+            ? "At the chosen buffer"
+            : isOwnEmpty
+              ? "At the smallest buffer, because the current one has no room"
+              : "At the current buffer"}
+          , {shown} {shown === 1 ? "packet" : "packets"}
         </caption>
         <thead>
           <tr>
             <th scope="col">engine</th>
-            {METRICS.map(({ name, title, unit }) => (
+            {TABLE_METRICS.map(({ name, title, unit }) => (
               <th scope="col" key={name}>
                 {title} <span class="unit">{unit}</span>
               </th>
@@ -36,18 +47,27 @@ export function Engines(props: { found: Tradeoff; own: number; looked: number | 
           {lines.map(([name, line]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              {METRICS.map((metric) => (
+              {TABLE_METRICS.map((metric) => (
                 <td key={metric.name}>{cell(line, shown, metric)}</td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 
-function cell(line: readonly Point[], own: number, metric: (typeof METRICS)[number]): string {
+/** Name of the packet-level model with the number of its runs, in contrast to the one run that is played. */
+function packetLabel(point: Point | undefined): string {
+  const count = point?.runs.length ?? 0;
+  if (count === 0) return "packet-level model";
+  return count === 1
+    ? "packet-level model, 1 run"
+    : `packet-level model, mean of ${count} runs ± 95 % interval`;
+}
+
+function cell(line: readonly Point[], own: number, metric: (typeof TABLE_METRICS)[number]): string {
   const point = line.find(({ packets }) => packets === own);
   const estimated = point && estimate(point, metric.name);
   if (!estimated) return "–";

@@ -39,6 +39,7 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
     return () => explorer.cancel();
   }, [sha, explorer]);
   const own = Math.max(1, Math.round(model.resolved?.buffer.packets ?? 1));
+  const isOwnEmpty = model.resolved !== null && model.resolved.buffer.packets < 0.5;
   // Another buffer or scenario ends the look at one that was chosen before.
   useEffect(() => setLooked(null), [own, sha]);
   const asked = model.resolved?.goals;
@@ -90,7 +91,7 @@ export function TradeoffView({ model, start, module, onPackets }: Props): preact
           onSearch={search}
         />
       )}
-      {found && <Engines found={found} own={own} looked={looked} />}
+      {found && <Engines found={found} own={own} isOwnEmpty={isOwnEmpty} looked={looked} />}
       {found && <Rules rules={found.rules} />}
     </section>
   );

@@ -14,17 +14,24 @@ const PACES: readonly (readonly [string, string, Pace])[] = [
 
 export function Transport({ model }: { model: Model }): preact.JSX.Element {
   const isPlaying = model.phase === "playing";
+  const isOver = ["none", "ended", "refused"].includes(model.phase);
   const chosen = PACES.find(([, , pace]) => JSON.stringify(pace) === JSON.stringify(model.pace));
   const done = model.endS > 0 ? (model.picture?.timeS ?? 0) / model.endS : 0;
   return (
     <section class="transport" aria-label="Run">
-      <button type="button" class="main" onClick={() => (isPlaying ? model.pause() : model.play())}>
+      <button
+        type="button"
+        class="main"
+        // A run that is over begins again, which needs a scenario without an error.
+        disabled={isOver && !model.isChangeable}
+        onClick={() => (isPlaying ? model.pause() : model.play())}
+      >
         {isPlaying ? "Pause" : model.phase === "ended" ? "Play again" : "Play"}
       </button>
-      <button type="button" onClick={() => model.step()} disabled={model.phase === "ended"}>
+      <button type="button" onClick={() => model.step()} disabled={isOver}>
         Step
       </button>
-      <button type="button" onClick={() => model.restart()}>
+      <button type="button" onClick={() => model.restart()} disabled={!model.isChangeable}>
         From the beginning
       </button>
       <label>

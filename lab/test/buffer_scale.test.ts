@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { packetsAt, placeOf, scaleEnd, stepped, unitsPerPacket, withPackets } from "../src/buffer_scale.ts";
+import {
+  packetsAt,
+  placeOf,
+  scaleEnd,
+  stepped,
+  unitsPerPacket,
+  withPackets,
+  withTested,
+} from "../src/buffer_scale.ts";
 import { boxOf, placeAt } from "../src/scene.ts";
 import { RESOLVED } from "./resolved.ts";
 
@@ -41,6 +49,16 @@ test("a buffer is written in the unit of the text", () => {
   expect(changes("ms")).toEqual([{ set: "link.buffer=30ms" }]);
   expect(changes("kB")).toEqual([{ set: "link.buffer=75kB" }]);
   expect(unitsPerPacket({ buffer: { ...BUFFER, bdp: null } }, "BDP")).toBeNull();
+});
+
+test("a buffer of the trade-off is set as it was simulated", () => {
+  const changes = (limit: string): unknown => {
+    const canonical = JSON.stringify({ link: { buffer: limit } });
+    const resolved = { ...RESOLVED, buffer: BUFFER, canonical, packet_bytes: 1500 };
+    return withTested(CONTROLS, resolved, 50).changes;
+  };
+  expect(changes("200p")).toEqual([{ set: "link.buffer=50p" }]);
+  expect(changes("300kB")).toEqual([{ set: "link.buffer=75kB" }]);
 });
 
 test("the end of the queue in the picture is where the pointer drags it", () => {

@@ -40,6 +40,31 @@ test("a damaged code is counted and not shown", () => {
   expect(guessesOf("<script>alert(1)</script> e.g. a.b", EXPERIMENTS).guesses).toEqual([]);
 });
 
+test("a code whose end is missing is a damaged one", () => {
+  const code = codeOf(experiment("bufferbloat"), [1]);
+  for (const cut of [code.slice(0, -1), code.slice(0, -3), `${code}x`])
+    expect(guessesOf(`Anna: ${cut}`, EXPERIMENTS), cut).toEqual({ guesses: [], damaged: 1 });
+});
+
+test("capital letters do not damage a code", () => {
+  const code = codeOf(experiment("elastic-buffer"), [0.2, 0.5, 1]);
+  for (const typed of [code.toUpperCase(), `E${code.slice(1)}`])
+    expect(guessesOf(typed, EXPERIMENTS), typed).toMatchObject({ guesses: [{}], damaged: 0 });
+});
+
+test("addresses beside the codes are no damaged codes", () => {
+  const text = "From: Ann.lee@mail.example.org, www.uni.de, e.g. version 1.2.34 of john.smith.uk";
+  expect(guessesOf(text, EXPERIMENTS)).toEqual({ guesses: [], damaged: 0 });
+});
+
+test("long text without a code is searched at once", () => {
+  const startedMs = performance.now();
+  for (const text of ["a".repeat(200_000), `a.${"b".repeat(199_000)}`, "a-".repeat(100_000)])
+    expect(guessesOf(text, EXPERIMENTS)).toEqual({ guesses: [], damaged: 0 });
+  // A search that begins at each letter takes seconds.
+  expect(performance.now() - startedMs).toBeLessThan(1000);
+});
+
 test("each experiment is in one level and has a sketch, a reason, a meaning and a paper", () => {
   expect(LEVELS).toHaveLength(3);
   expect(EXPERIMENTS.map(({ id }) => id)).toEqual(LEVELS.flatMap(({ ids }) => ids));

@@ -36,7 +36,22 @@ test.each(["cancel", "close", "fail"] as const)("%s rejects pending requests", a
   if (how === "fail") started[0]?.fail("");
   else client[how]();
   await expect(answer).rejects.toThrow(how === "fail" ? "the worker failed" : "canceled");
-  expect(started[0]?.isTerminated).toBe(how !== "fail");
-  // Only `cancel` starts another worker.
+  expect(started[0]?.isTerminated).toBe(true);
+  // Only `cancel` starts another worker at once.
   expect(started).toHaveLength(how === "cancel" ? 2 : 1);
+});
+
+test("a failed worker ends its run, and the next request starts another worker", async () => {
+  const { started, start } = workers();
+  const received: RunMessage[] = [];
+  const client = new Client(start, NO_ENGINES, (message) => received.push(message));
+  const run = client.startRun("text", [], VIEW);
+  started[0]?.fail("out of memory");
+  const refusal = { kind: "defect", message: "the worker failed: out of memory" };
+  expect(received).toMatchObject([{ kind: "refused", run, refusal }]);
+  const answer = client.ask({ do: "a" });
+  expect(started).toHaveLength(2);
+  expect(started[1]?.requests[0]).toMatchObject({ kind: "load" });
+  started[1]?.post({ kind: "answer", ticket: started[1]?.asked()[0]?.ticket ?? -1, answer: "of a" });
+  expect(await answer).toBe("of a");
 });

@@ -13,7 +13,8 @@ function run(count: number, widthS: number, column: (at: number) => Partial<Char
     ...column(at),
   }));
   history.update({ widthS, first: 0, columns }, count * widthS);
-  return { history, key: `${count}`, bufferPackets: 20, rateBps: 8000 };
+  const keys = { key: `${count}`, keyWithoutBuffer: "" };
+  return { history, ...keys, bufferText: "20 packets", rateBps: 8000, packetBytes: 0, whole: null };
 }
 
 const LIMITS = { warmupS: 4, spanS: 2 };
@@ -40,6 +41,23 @@ test("short runs are compared from the start, and very short ones not at all", (
   expect(compare(still(1), still(40), LIMITS)).toBeNull();
 });
 
+test("complete runs are compared by their own totals, and others by their intervals", () => {
+  const own = run(10, 1, () => ({ losses: 2 }));
+  const whole = { utilization: 0.95, losses: 13, queuePackets: 4 };
+  expect(compare({ ...own, whole }, { ...own, whole }, LIMITS)?.is).toEqual(whole);
+  expect(compare({ ...own, whole }, own, LIMITS)?.is.losses).toBe(12);
+  // The longer of two runs has totals of another time.
+  expect(compare({ ...own, whole }, { ...run(20, 1, () => ({})), whole }, LIMITS)?.was.losses).toBe(12);
+});
+
+test("a time of few packets has no utilization, because a packet in transmission is not counted", () => {
+  const own = run(10, 1, () => ({ bytes: 990, losses: 1 }));
+  // Six seconds after the warm-up, with 1000 bytes each.
+  expect(compare({ ...own, packetBytes: 6 }, own, LIMITS)?.was.utilization).toBeCloseTo(0.99, 9);
+  const found = compare({ ...own, packetBytes: 7 }, { ...own, packetBytes: 7 }, LIMITS);
+  expect(found && comparisonText(found)).toMatch(/^losses were 6/);
+});
+
 test("a link whose rate changes has no utilization to compare", () => {
   const own = { ...run(10, 1, () => ({ bytes: 500 })), rateBps: Number.NaN };
   const found = compare(own, own, LIMITS);
@@ -55,8 +73,11 @@ test("title and goals do not change a run", () => {
 
 test("the title of a change names both buffers", () => {
   const own = run(10, 1, () => ({}));
-  expect(changeTitle(own, { ...own, bufferPackets: 10 })).toBe("Buffer of 10 packets instead of 20");
+  const smaller = { ...own, bufferText: "10 packets" };
+  expect(changeTitle(own, smaller)).toBe("Buffer of 10 packets instead of 20 packets");
   expect(changeTitle(own, own)).toBe("After the change");
+  // A buffer in bandwidth-delay products changes with the rate, which is the cause of the difference.
+  expect(changeTitle(own, { ...smaller, keyWithoutBuffer: "another rate" })).toBe("After the change");
 });
 
 test.skipIf(!HAS_ENGINES)("the utilization of a whole run is that of its report", () => {
@@ -72,7 +93,7 @@ test.skipIf(!HAS_ENGINES)("the utilization of a whole run is that of its report"
   const history = new History(1);
   history.update(chart, timeS);
   const { metrics } = own.ask<Report>({ do: "finish" });
-  const whole = { history, key: "", bufferPackets: 10, rateBps: 5e6 };
+  const whole = { ...run(1, 1, () => ({})), history, rateBps: 5e6 };
   const found = compare(whole, whole, { warmupS: 2, spanS: 1 });
   expect(found?.untilS).toBeCloseTo(22, 1);
   expect(found?.is.utilization).toBeCloseTo(metrics.utilization?.mean ?? Number.NaN, 3);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FIELDS, goalChange, shownBound } from "../src/goal_fields.tsx";
+import { FIELDS, goalChange, goalRefusal, shownBound } from "../src/goal_fields.tsx";
 
 const [UTILIZATION, , DELAY] = FIELDS;
 const GOALS = [
@@ -22,4 +22,13 @@ test("an unchanged field and text that is no number change nothing", () => {
   expect(goalChange(UTILIZATION, "97.5", GOALS)).toBeNull();
   expect(goalChange(DELAY, "", GOALS)).toBeNull();
   for (const text of ["x", "-1", "1e999"]) expect(goalChange(DELAY, text, GOALS)).toBeNull();
+});
+
+test("a share beyond 100 % is refused with a reason", () => {
+  expect(goalRefusal(UTILIZATION, "101")).toBe(
+    "goal.utilization: expected a number from 0 to 100 such as 2.5, found `101`",
+  );
+  expect(goalChange(UTILIZATION, "101", GOALS)).toBeNull();
+  for (const text of ["", "100", "99,9"]) expect(goalRefusal(UTILIZATION, text)).toBeNull();
+  expect(goalRefusal(DELAY, "101")).toBeNull();
 });

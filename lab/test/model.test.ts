@@ -169,3 +169,35 @@ test("controls are disabled while the text is refused", async () => {
   await mended;
   expect(model.isChangeable).toBe(true);
 });
+
+test("a run whose worker fails says so, and Play starts it again in another worker", async () => {
+  const { started, start } = workers();
+  const model = new Model(start, NO_ENGINES, "first");
+  const taken = model.load("text");
+  await answer(started[0] as FakeWorker, resolvedWith(CONTROLS));
+  await taken;
+  started[0]?.post({ kind: "started", run: 1, endS: 5 });
+  model.play();
+  expect(model.phase).toBe("playing");
+  started[0]?.fail("out of memory");
+  expect(model.phase).toBe("refused");
+  expect(model.refusal?.message).toBe(
+    "The run has stopped (the worker failed: out of memory). Press Play to start it again.",
+  );
+  model.play();
+  expect(started[1]?.requests.map(({ kind }) => kind)).toEqual(["load", "start"]);
+  expect(model.refusal).toBeNull();
+});
+
+test("the refusal of a field ends with its next number, and does not hide an error of the text", async () => {
+  const { model, worker } = await loadedModel();
+  model.refuse("no number");
+  expect(model.refusal).toMatchObject({ kind: "request", message: "no number" });
+  model.refuse(null);
+  expect(model.refusal).toBeNull();
+  model.edit("typed");
+  vi.runAllTimers();
+  await answer(worker, "an error", "no answer");
+  model.refuse("no number");
+  expect(model.refusal?.message).toBe("an error");
+});

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from forebay.commands.lab import lab
-from forebay.errors import UnsupportedError
+from forebay.errors import InputError, UnsupportedError
 from forebay.laboratory import page as laboratory
 from forebay.laboratory.page import MARK, laboratory_page
 from forebay.scenario import Scenario
@@ -68,6 +68,16 @@ def test_what_a_page_cannot_read_is_one_line(tmp_path: Path) -> None:
         assert (answer.code, answer.err.count("\n")) == (2, 1), answer.err
         assert statements in answer.err
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.usefixtures("template")
+def test_a_page_does_not_replace_its_scenario(small: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.html").symlink_to(small)
+    for out in (small, tmp_path / "link.html"):
+        result = CliRunner().invoke(lab, [str(small), "--no-open", "--out", str(out)])
+        assert isinstance(result.exception, InputError)
+        assert "the scenario itself" in str(result.exception)
+    assert small.read_text(encoding="utf-8") == SMALL
 
 
 @pytest.mark.usefixtures("template")

@@ -57,6 +57,12 @@ def test_with_reduced_motion_the_page_is_paused_and_says_so(browser: Any, own_pa
     lab = Lab(browser, own_page, motion="reduce")
     until(lambda: "paused" in lab.text(".opening"))
     assert lab.figure("time") == "0 s"
+    # A visitor who has played the run has paused it as well.
+    for _ in range(2):
+        lab.all("button.main")[0].click()
+        time.sleep(0.5)
+    assert (lab.text("button.main"), lab.figure("time") == "0 s") == ("Play", False)
+    assert "paused" not in lab.text(".opening")
 
 
 def test_the_end_of_the_queue_is_dragged_and_moved_by_keys(browser: Any, page: Path) -> None:
@@ -177,6 +183,48 @@ def test_a_class_guesses_without_a_server(browser: Any, own_page: Path) -> None:
     assert [each.split(" ")[1] for each in browser.execute_script(shown)] == ["1", "0", "2"]
 
 
+def test_a_link_for_a_class_leaves_the_page_of_the_lecturer_as_it_is(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    own = QUICK.replace("Two flows", "The lecturer's own flows")
+    lab.type(own)
+    until(lambda: lab.text(".title") == "The lecturer's own flows")
+    button(browser, "Bufferbloat").click()
+    button(browser, "Copy a link for the class").click()
+    address = until(lambda: browser.current_url if "#s=" in browser.current_url else None)
+    time.sleep(0.5)
+    assert (lab.written(), lab.text(".title")) == (own, "The lecturer's own flows")
+    assert not lab.all(".experiment .note")
+    # The address itself is that of the class.
+    browser.get("about:blank")
+    browser.get(address)
+    until(lambda: lab.text(".title").startswith("A download and a call"))
+    assert not lab.complaints()
+
+
+def test_only_a_run_that_plays_is_marked_as_the_one_in_the_picture(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    button(browser, "Bufferbloat").click()
+    lab.all(".experiment input[type=radio]")[0].click()
+    button(browser, "Run it").click()
+    pressed = "return [...document.querySelectorAll('.which [aria-pressed=true]')].map((it) => it.textContent)"
+    until(lambda: browser.execute_script(pressed) == ["1000 packets"])
+    button(browser, "50 packets").click()
+    until(lambda: browser.execute_script(pressed) == ["50 packets"])
+    button(browser, "Double").click()
+    until(lambda: 'buffer = "100p"' in lab.written() and browser.execute_script(pressed) == [])
+    assert not lab.complaints()
+
+
+def test_the_error_of_a_link_is_over_with_another_scenario(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page, "s=broken")
+    until(lambda: lab.text(".banner").startswith("the link is damaged"))
+    script = """const list = document.querySelector('.scenarios select'); list.value = 'dsl-access';
+        list.dispatchEvent(new Event('change', {bubbles: true}))"""
+    browser.execute_script(script)
+    until(lambda: lab.text(".banner") == "" and lab.text(".title") != "Two flows")
+    assert not lab.complaints()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_the_picture_stays_in_view_above_the_controls(browser: Any, page: Path, scheme: str) -> None:
     lab = Lab(browser, page, width=390, scheme=scheme)
@@ -204,6 +252,22 @@ def test_a_presentation_has_large_letters_and_two_charts(browser: Any, page: Pat
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 1920
     lab.all("body")[0].send_keys(Keys.ESCAPE)
     until(lambda: "hall" not in str(browser.execute_script("return document.documentElement.className")))
+
+
+@pytest.mark.parametrize("width", [1024, 1280])
+def test_a_presentation_fits_a_projector_with_few_pixels(browser: Any, page: Path, width: int) -> None:
+    lab = Lab(browser, page, width=width)
+    lab.choose("Speed", "fast")
+    lab.all("button.main")[0].click()
+    until(lab.outcome)
+    lab.all("body")[0].send_keys("p")
+    until(lambda: "hall" in str(browser.execute_script("return document.documentElement.className")))
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    beyond = """return [...document.querySelectorAll('.readouts *, header *')]
+        .filter((it) => it.checkVisibility() && it.getBoundingClientRect().right > innerWidth)
+        .map((it) => it.outerHTML)"""
+    assert browser.execute_script(beyond) == []
+    assert lab.all(".scenarios select")[0].size["width"] > 100
 
 
 def test_paper_has_the_charts_and_no_buttons(browser: Any, page: Path) -> None:

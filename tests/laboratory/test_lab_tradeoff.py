@@ -13,11 +13,17 @@ from selenium.webdriver.common.keys import Keys
 
 from forebay.rules import rules
 from forebay.scenario import Scenario
-from tests.support.laboratory_page import QUICK, Lab, until
+from tests.support.laboratory_page import QUICK, Lab, button, until
 from tests.support.paths import ROOT
 
 #: Metrics of the trade-off, and their scale there.
-SHOWN = {"utilization": 100, "loss_rate": 100, "queue_delay_p99_s": 1000}
+SHOWN = {
+    "utilization": 100,
+    "loss_rate": 100,
+    "queue_delay_p99_s": 1000,
+    "queue_delay_mean_s": 1000,
+    "queue_delay_p05_s": 1000,
+}
 #: Replications of each buffer in the page.
 REPLICATIONS = 3
 
@@ -42,6 +48,7 @@ def test_the_three_engines_say_what_they_say_natively(browser: Any, page: Path) 
     lab = Lab(browser, page)
     until(lambda: whole(lab), 60)
     packets, fluid, closed = rows(lab, ".engines")
+    assert packets[0] == "packet-level model, mean of 3 runs ± 95 % interval"
     scenario = Scenario.parse(QUICK)
     # As many replications as the page has, one by one.
     runs = scenario.run(replications=REPLICATIONS, jobs=1).metrics
@@ -164,3 +171,35 @@ def test_the_interval_of_the_page_is_students() -> None:
     written = [float(number) for number in found[1].split(",") if number.strip()]
     exact = stats.t.ppf(0.975, np.arange(1, len(written) + 1))
     assert written == pytest.approx(exact, rel=1e-5)
+
+
+def test_a_buffer_of_bytes_is_simulated_as_one(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    # A buffer in milliseconds has room for more of the small packets than of the large ones.
+    call = '[[flows]]\nname = "call"\npacket = "100B"\nworkload = { poisson = { rate = "2Mbps" } }\n[run]'
+    text = QUICK.replace('"20p"', '"24ms"').replace("[run]", call).replace("Two flows", "Small packets")
+    lab.type(text)
+    until(lambda: lab.text(".title") == "Small packets")
+    until(lambda: whole(lab), 90)
+    delay = rows(lab, ".engines")[0][3].partition(" ± ")[0]
+    runs = Scenario.parse(text).run(replications=REPLICATIONS, jobs=1).metrics
+    assert close(delay, 1e3 * runs["queue_delay_p99_s"].mean)
+    # The next buffer is set as it was simulated, so its run needs no other replications.
+    script = """const look = document.querySelector('.look input'); look.value = 3;
+        look.dispatchEvent(new Event('input', {bubbles: true}))"""
+    browser.execute_script(script)
+    chosen = until(lambda: re.search(r"^At the chosen buffer, (\d+) ", lab.text(".engines caption")))
+    tested = rows(lab, ".engines")[0]
+    button(browser, "Use this buffer").click()
+    until(lambda: f'"{int(chosen[1]) * 1.5:g}kB"' in lab.written())
+    until(lambda: lab.text(".engines caption").startswith("At the current buffer"))
+    assert rows(lab, ".engines")[0] == tested
+    assert not lab.complaints()
+
+
+def test_a_buffer_without_room_is_not_called_the_buffer_of_one_packet(browser: Any, page: Path) -> None:
+    lab = Lab(browser, page)
+    lab.type(QUICK.replace('"20p"', '"0p"').replace("Two flows", "No room"))
+    until(lambda: lab.text(".title") == "No room")
+    until(lambda: "the current one has no room, 1 packet" in lab.text(".engines caption"))
+    assert not lab.complaints()

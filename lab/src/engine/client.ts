@@ -16,7 +16,8 @@ export class Client {
   readonly #module: WebAssembly.Module;
   readonly #onRunMessage: (message: RunMessage) => void;
   readonly #pending = new Map<number, PendingRequest>();
-  #worker: Worker;
+  /** Null after a failure, until the next message starts another worker. */
+  #worker: Worker | null;
   #ticket = 0;
   #run = 0;
 
@@ -79,7 +80,7 @@ export class Client {
 
   /** Terminates the worker for good. Pending requests are rejected. */
   close(): void {
-    this.#worker.terminate();
+    this.#worker?.terminate();
     this.#rejectAll({ kind: "request", message: "canceled", line: null, key: null });
   }
 
@@ -87,11 +88,21 @@ export class Client {
     const worker = this.#makeWorker();
     worker.onmessage = (message: MessageEvent<WorkerMessage>) => this.#handle(message.data);
     worker.onerror = (event) => {
-      const message = `the worker failed: ${event.message || "it could not be started"}`;
-      this.#rejectAll({ kind: "defect", message, line: null, key: null });
+      if (worker === this.#worker) this.#fail(event.message || "it could not be started");
     };
     worker.postMessage({ kind: "load", module: this.#module } satisfies WorkerRequest);
     return worker;
+  }
+
+  /** Ends a worker that failed: pending requests are rejected, and its run is over. */
+  #fail(reason: string): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    const refusal: Refusal = {
+      ...{ kind: "defect", message: `the worker failed: ${reason}`, line: null, key: null },
+    };
+    this.#rejectAll(refusal);
+    if (this.#run > 0) this.#onRunMessage({ kind: "refused", run: this.#run, refusal });
   }
 
   #rejectAll(refusal: Refusal): void {
@@ -100,6 +111,7 @@ export class Client {
   }
 
   #post(request: WorkerRequest): void {
+    this.#worker ??= this.#startWorker();
     this.#worker.postMessage(request);
   }
 

@@ -140,7 +140,8 @@ export class Results {
   /** Formats the increase of a share between two runs, in percentage points. */
   points(from: number, to: number, metric = "utilization"): string {
     const gain = this.value(to, metric) - this.value(from, metric);
-    return Number.isFinite(gain) ? `${(100 * gain).toFixed(1)} percentage points` : "–";
+    // Adding zero removes the sign of a rounded -0.0.
+    return Number.isFinite(gain) ? `${(Math.round(1000 * gain) / 10 + 0).toFixed(1)} percentage points` : "–";
   }
 }
 

@@ -12,6 +12,7 @@ from forebay.commands.streams import say
 from forebay.commands.terminal import writing
 from forebay.commands.values import SCENARIO
 from forebay.commands.verb import verb
+from forebay.errors import InputError
 
 __all__ = ["lab"]
 
@@ -40,6 +41,8 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
         page = laboratory_page()
     else:
         given = source(file)
+        if out is not None and out.exists() and file.exists() and out.samefile(file):
+            raise InputError(f"found `{out}` (the scenario itself); allowed: the name of another file", "out")
         page = laboratory_page(given.stem, given.scenario().toml)
     if out is None:
         out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"
