@@ -360,7 +360,7 @@ impl Goal {
             Unit::Seconds => "a bound on a time, as in \"<= 20ms\"",
             Unit::BitsPerSecond => "a bound on a rate, as in \">= 1Mbps\"",
             Unit::Packets => "a bound on a number of packets, as in \"<= 100p\"",
-            Unit::Share => "a bound on a share, as in \">= 99%\" or \"<= 0.001\"",
+            Unit::Share => "a bound on a share of at most 100%, as in \">= 99%\" or \"<= 0.001\"",
             Unit::Number => "a bound on a number, as in \">= 0.9\"",
         };
         let text = cursor
@@ -382,9 +382,12 @@ impl Goal {
             }
         };
         let sense = &text[..2];
-        let threshold = threshold_value(metric, threshold.trim());
-        let threshold = threshold.ok_or_else(|| {
-            let meant = likeliest_quantity(&text[2..], |x| threshold_value(metric, x).is_some());
+        let value = threshold_value(metric, threshold.trim());
+        let threshold = value.ok_or_else(|| {
+            let is_valid = |x: &str| threshold_value(metric, x).is_some();
+            let percent = format!("{}%", threshold.trim());
+            let meant = likeliest_quantity(threshold, is_valid)
+                .or_else(|| is_valid(&percent).then_some(percent));
             cursor.value_error(ValueError::Value {
                 found: cursor.shown(),
                 meant: meant.map(|meant| format!("{sense} {meant}")),
@@ -401,16 +404,18 @@ impl Goal {
     }
 }
 
-/// A threshold in the unit of its metric: times need a time unit, rates a rate unit.
+/// A threshold in the unit of its metric: times need a time unit, rates a rate unit, and a share is
+/// not above 1.
 fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
-    match metric.unit() {
+    let value = match metric.unit() {
         Unit::Seconds => Dimension::Time,
         Unit::BitsPerSecond => Dimension::Rate,
         Unit::Packets => Dimension::Packets,
         Unit::Share | Unit::Number => Dimension::Share,
     }
     .parse(text)
-    .ok()
+    .ok()?;
+    (metric.unit() != Unit::Share || value <= 1.0).then_some(value)
 }
 
 #[cfg(test)]
@@ -437,6 +442,26 @@ mod tests {
                 format!("queue_delay_p{:02}_s", 100.0 * share)
             );
         }
+    }
+
+    #[test]
+    fn a_share_above_one_is_refused_with_the_likely_meaning() {
+        let read = |goal: &str| {
+            let text = format!(
+                "[link]\nrate = \"1Mbps\"\nbuffer = \"9p\"\n[[flows]]\nrtt = \"10ms\"\n[goal]\n{goal}\n"
+            );
+            Scenario::parse(&text, Format::Toml, "link.toml", &[])
+                .map_err(|error| error.to_string())
+        };
+        for (goal, meant) in [
+            ("utilization = \">= 95\"", "did you mean `>= 95%`"),
+            ("utilization = \">= 150%\"", "at most 100%"),
+            ("loss_rate = \"<= 2\"", "did you mean `<= 2%`"),
+        ] {
+            let error = read(goal).expect_err(goal);
+            assert!(error.contains(meant), "{error}");
+        }
+        assert!(read("utilization = \">= 100%\"\nloss_rate = \"<= 1\"").is_ok());
     }
 
     #[test]
