@@ -46,6 +46,7 @@ LINK_KEYS: dict[str, dict[str, Any]] = {
     "`policer`": {"policer": {"rate": "8Mbps", "burst": "150kB"}},
     "`shaper`": {"shaper": {"rate": "8Mbps", "burst": "15kB"}},
     "`memory`": {"memory": "chip"},
+    "`pfc`": {"pfc": {"xoff": "90kB", "xon": "60kB", "headroom": "9kB"}},
     "`rate_layer`": {"rate_layer": "l2"},
     "`queue` with `classes`": {
         "queue": {

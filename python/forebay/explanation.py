@@ -317,6 +317,7 @@ _UNITS = {
     "s": "seconds",
     "bps": "bits per second",
     "packets": "packets",
+    "bytes": "bytes",
     "number": "dimensionless",
 }
 _SCOPES = {"link": "the target link", "group": "each flow group", "both": "the target link and each flow group"}

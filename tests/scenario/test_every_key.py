@@ -53,8 +53,15 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "links.1.shaper": ('{ rate = "5Mbps", burst = "20kB" }', '{ rate = "6Mbps", burst = "20kB" }'),
     "links.1.rate_layer": ("l1", "l2"),
     "links.1.memory": ("chip", "chip"),
+    "links.1.memory_alpha": ("0.5", "2"),
+    "links.1.memory_reserved": ("3kB", "4kB"),
+    "links.1.pfc": (
+        '{ xoff = "9kB", xon = "6kB", headroom = "5kB" }',
+        '{ xoff = "9kB", xon = "6kB", headroom = "4kB" }',
+    ),
     "links.1.target": ("true", "true"),
     "memories.chip.size": ("2MB", "3MB"),
+    "memories.chip.threshold": ("abm", "dynamic"),
     "flows.long.name": ("short", "long"),
     "flows.long.count": ("3", "4"),
     "flows.long.cca": ("newreno", "vegas"),
@@ -153,9 +160,17 @@ def with_workload(kind: str) -> str:
     return BASE.replace("[run]", f"{group}[run]")
 
 
+#: What a scenario needs for some keys, as text that is replaced in the base. A lossless queue cannot pause the noise.
+NEEDED = {
+    "links.1.memory_": ('name = "far"', 'name = "far"\nmemory = "chip"'),
+    "links.1.pfc": ('name = "noise"\nworkload = { poisson = { rate = "1Mbps" } }', 'name = "noise"\nrtt = "9ms"'),
+}
+
+
 def cases() -> Iterator[tuple[str, str, tuple[str, str]]]:
     for key, values in VALUES.items():
-        yield BASE, key, values
+        needed = next((texts for start, texts in NEEDED.items() if key.startswith(start)), ("", ""))
+        yield BASE.replace(*needed, 1), key, values
     for kind, (_, keys) in WORKLOADS.items():
         for key, values in keys.items():
             yield with_workload(kind), f"flows.w.workload.{kind}.{key}", values

@@ -107,6 +107,8 @@ impl Engine for ClosedFormEngine {
         options.check(self.description())?;
         let feature = if scenario.target().memory.is_some() {
             Some("a memory that links share")
+        } else if scenario.links().iter().any(|link| link.pfc.is_some()) {
+            Some("lossless queues (`pfc`)")
         } else if scenario
             .target_flows()
             .any(|group| !group.reverse.is_empty())

@@ -60,6 +60,9 @@ impl Translation {
         if scenario.links().iter().any(|link| link.medium.is_some()) {
             return Err(unsupported("a `medium` of its own"));
         }
+        if scenario.links().iter().any(|link| link.pfc.is_some()) {
+            return Err(unsupported("lossless queues (`pfc`)"));
+        }
         if scenario.links().iter().any(|link| link.memory.is_some()) {
             return Err(unsupported("a memory that links share"));
         }

@@ -55,6 +55,9 @@ fn of_sockets(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowGroup)> 
 
 /// Refuses a scenario with features that the kernel lacks, and names the feature.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
+    if scenario.links().iter().any(|link| link.pfc.is_some()) {
+        return Err(unsupported("lossless queues (`pfc`)".into()));
+    }
     let groups = scenario.flows().len();
     if groups > MOST_GROUPS {
         return Err(EngineError::TooLarge {

@@ -25,7 +25,7 @@ mod stepwise;
 mod tcp_options;
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,
+    Engine, EngineDescription, EngineError, Link, Need, Report, RunOptions, Scenario,
 };
 use forebay_units::Time;
 
@@ -120,7 +120,49 @@ fn check(scenario: &Scenario) -> Result<(), EngineError> {
         });
     }
     scenario.check_arrivals(NAME)?;
+    check_lossless(scenario)?;
     check_ticks(scenario)
+}
+
+/// Refuses lossless queues whose senders cannot be paused.
+fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
+    let links = scenario.links();
+    let refuse = |why: String| Err(refused(unsupported(&why)));
+    for group in scenario.flows() {
+        let reverse = group.reverse.first();
+        let first = reverse.or_else(|| group.path.first().filter(|_| !group.responsive()));
+        if let Some(link) = first
+            .map(|&at| &links[at])
+            .filter(|link| link.pfc.is_some())
+        {
+            let sender = if reverse.is_some() {
+                "acknowledgments"
+            } else {
+                "sources without congestion control"
+            };
+            return refuse(format!(
+                "{sender} of group `{}` in the lossless queue of link `{}` (`pfc`), which cannot pause them; allowed: a link before it",
+                group.name, link.name
+            ));
+        }
+    }
+    let has = |link: &Link| {
+        link.medium.is_some() || link.opportunities().is_some() || !link.classes.is_empty()
+    };
+    let pausable = |at: usize| {
+        let mut paths = scenario.flows().iter().flat_map(|group| {
+            let there = group.path.windows(2);
+            there.chain(group.reverse.windows(2))
+        });
+        links[at].pfc.is_some() || paths.any(|pair| pair[0] == at && links[pair[1]].pfc.is_some())
+    };
+    match (0..links.len()).find(|&at| has(&links[at]) && pausable(at)) {
+        Some(at) => refuse(format!(
+            "classes, a medium or opportunities of link `{}`, which is lossless or before a lossless link (`pfc`)",
+            links[at].name
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Packets leave a link at different ticks: none may take less than one.

@@ -53,6 +53,7 @@ pub use model::options::{
     VictimCountLaw, VictimPolicy,
 };
 pub use model::outages::Outages;
+pub use model::pfc::Pfc;
 pub use model::policer::{Policer, Yellow};
 pub use model::scenario::{MAX_TEXT, Scenario};
 pub use model::sections::sections;

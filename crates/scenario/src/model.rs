@@ -21,6 +21,7 @@ pub(crate) mod metric;
 pub(crate) mod observed;
 pub(crate) mod options;
 pub(crate) mod outages;
+pub(crate) mod pfc;
 pub(crate) mod policer;
 pub(crate) mod rate;
 pub(crate) mod relative_values;

@@ -19,11 +19,47 @@ pub struct AccessLink {
     most_work: Option<Time>,
     /// Packets that wait behind the one that leaves next.
     queue: AccessQueue,
+    /// How it stands if a lossless queue behind it may pause it.
+    pause: Option<Pause>,
     /// Lane of what leaves it; none where there are too many different links.
     pub lane: Option<LaneId>,
 }
 
+/// How an access link stands that may be paused.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pause {
+    is_paused: bool,
+    /// Whether a packet is in transmission.
+    transmits: bool,
+    /// Packets that wait behind it.
+    waiting: u64,
+    /// The most of them; none for an unlimited queue.
+    most: Option<u64>,
+}
+
 impl AccessLink {
+    /// The access link of a flow of this group in front of a lossless queue, which may pause it.
+    /// Without an access link the host sends at the rate of that queue, `rate`.
+    pub(crate) fn pausable(group: &FlowGroup, wire: u32, rate: Rate) -> Self {
+        let most = group.access.as_ref().and_then(|access| access.queue);
+        let link = Self::new(group, wire).unwrap_or(Self {
+            rate,
+            full: (wire, rate.time_to_send(Bytes::new(u64::from(wire)))),
+            busy_until: Time::ZERO,
+            most_work: None,
+            queue: AccessQueue::EMPTY,
+            pause: None,
+            lane: None,
+        });
+        Self {
+            pause: Some(Pause {
+                most,
+                ..Pause::default()
+            }),
+            ..link
+        }
+    }
+
     /// The access link of a flow of this group, if it has one. `wire` is the size of its packets in
     /// bytes.
     pub fn new(group: &FlowGroup, wire: u32) -> Option<Self> {
@@ -35,6 +71,7 @@ impl AccessLink {
             busy_until: Time::ZERO,
             most_work: access.queue.map(|queue| transmission.saturating_mul(queue)),
             queue: AccessQueue::EMPTY,
+            pause: None,
             lane: None,
         })
     }
@@ -56,13 +93,75 @@ impl AccessLink {
         } else {
             AccessWait::BehindOthers
         };
-        let transmission = if size == self.full.0 {
-            self.full.1
-        } else {
-            self.rate.time_to_send(Bytes::new(u64::from(size)))
-        };
-        self.busy_until = now + ahead + transmission;
+        self.busy_until = now + ahead + self.time_to_send(size);
         Some((self.busy_until, wait))
+    }
+
+    /// The time that a packet of `size` bytes takes.
+    fn time_to_send(&self, size: u32) -> Time {
+        if size == self.full.0 {
+            return self.full.1;
+        }
+        self.rate.time_to_send(Bytes::new(u64::from(size)))
+    }
+
+    /// Whether a lossless queue may pause it.
+    pub(crate) fn may_be_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
+    /// The same as [`Self::enqueue`] where the link may be paused: when the packet reaches the
+    /// network if it is sent at once, and whether it was taken at all.
+    pub(crate) fn accept(
+        &mut self,
+        (now, number, size): (Time, u32, u32),
+        waiting: &mut WaitingPackets,
+    ) -> Accepted {
+        let leaves = now + self.time_to_send(size);
+        let Some(pause) = &mut self.pause else {
+            return Accepted::Sent(leaves);
+        };
+        if !pause.transmits && !pause.is_paused && pause.waiting == 0 {
+            pause.transmits = true;
+            return Accepted::Sent(leaves);
+        }
+        if pause.most.is_some_and(|most| pause.waiting > most) {
+            return Accepted::Lost;
+        }
+        pause.waiting += 1;
+        waiting.push(&mut self.queue, (Time::ZERO, number));
+        Accepted::Waits
+    }
+
+    /// The packet in transmission has left.
+    pub(crate) fn has_left(&mut self) {
+        if let Some(pause) = &mut self.pause {
+            pause.transmits = false;
+        }
+    }
+
+    /// A pause begins or ends.
+    pub(crate) fn set_paused(&mut self, begins: bool) {
+        if let Some(pause) = &mut self.pause {
+            pause.is_paused = begins;
+        }
+    }
+
+    /// The number of the next packet if it may be sent now.
+    pub(crate) fn next_unpaused(&mut self, waiting: &mut WaitingPackets) -> Option<u32> {
+        let pause = self.pause.as_mut()?;
+        if pause.is_paused || pause.transmits {
+            return None;
+        }
+        let (_, number) = waiting.pop(&mut self.queue)?;
+        pause.waiting -= 1;
+        pause.transmits = true;
+        Some(number)
+    }
+
+    /// When a packet of `size` bytes has left that is sent from now on.
+    pub(crate) fn leaving(&self, now: Time, size: u32) -> Time {
+        now + self.time_to_send(size)
     }
 
     /// The packet with this number will leave behind another one.
@@ -75,6 +174,17 @@ impl AccessLink {
     pub(crate) fn next(&mut self, waiting: &mut WaitingPackets) -> Option<(Time, u32)> {
         waiting.pop(&mut self.queue)
     }
+}
+
+/// The fate of a packet at an access link that may be paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepted {
+    /// It has left at this time.
+    Sent(Time),
+    /// It waits.
+    Waits,
+    /// There was no place.
+    Lost,
 }
 
 #[cfg(test)]
@@ -90,6 +200,7 @@ mod tests {
             busy_until: Time::ZERO,
             most_work: Some(Time::from_millis(2)),
             queue: AccessQueue::EMPTY,
+            pause: None,
             lane: None,
         };
         let fates: Vec<_> = (0..5).map(|_| access.enqueue(Time::ZERO, 1000)).collect();

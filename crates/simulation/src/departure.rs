@@ -6,12 +6,13 @@ use forebay_units::Time;
 use crate::ends::{Direction, Ends};
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, HopNumber, LinkId};
 use crate::link::host_timing::{InOrder, Lead};
 use crate::link::medium::Medium;
 use crate::link::queued::{Departures, Discarded, Service};
 use crate::link::statistics::Account;
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
+use crate::pause::PauseControl;
 use crate::timeline::Timeline;
 
 /// A packet that is lost.
@@ -101,6 +102,8 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) hops: &'a [Hop],
     pub(crate) target: LinkId,
     pub(crate) recorded: Recorded,
+    /// The lossless queues, if the link is one of them.
+    pub(crate) pauses: Option<&'a mut PauseControl>,
     pub(crate) flows: &'a mut Flows<E>,
     pub(crate) timeline: &'a mut Timeline<'s>,
 }
@@ -112,6 +115,24 @@ impl<E: Ends> Onward<'_, '_, E> {
         let recorder = &mut self.timeline.recorder;
         recorder.settle_packet(observed, now, self.flows);
     }
+
+    /// A packet no longer waits in a lossless queue.
+    #[inline(never)]
+    fn release(&mut self, packet: InFlight, now: Time) {
+        let before = before(self.hops, packet, self.flows);
+        if let Some(pauses) = &mut self.pauses
+            && let Some(sender) = PauseControl::sender(packet.flow, before)
+        {
+            let calendar = &mut self.timeline.calendar;
+            pauses.release((self.at, sender), (packet.size, now), calendar);
+        }
+    }
+}
+
+/// The link before the one at which a packet is, if there is one on its path.
+pub(crate) fn before<E: Ends>(hops: &[Hop], packet: InFlight, flows: &Flows<E>) -> Option<LinkId> {
+    let at = flows.transit(packet.flow).route.hop(packet.hop);
+    (packet.hop != HopNumber::FIRST).then(|| hops[at - 1].link)
 }
 
 impl<E: Ends> Departures for Onward<'_, '_, E> {
@@ -123,6 +144,9 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
         let time = service.departure;
+        if self.pauses.is_some() {
+            self.release(packet, service.start);
+        }
         if self.at == self.recorded.link() {
             self.settle(packet, PacketOutcome::Departs(time, packet.mark), time);
         }
@@ -141,6 +165,9 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
 
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
+        if self.pauses.is_some() {
+            self.release(packet, discarded.now);
+        }
         if self.at == self.recorded.link() {
             self.settle(packet, PacketOutcome::Dropped, discarded.now);
         }

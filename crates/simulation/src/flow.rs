@@ -5,7 +5,7 @@ use forebay_discipline::Packet;
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;
 
-use crate::access::AccessLink;
+use crate::access::{Accepted, AccessLink};
 use crate::calendar::Calendar;
 use crate::calendar::event::{AccessWait, Event, Mark};
 use crate::ends::{Direction, Ends, Progress};
@@ -428,6 +428,21 @@ impl<E: Ends> Flow<E> {
         let Some(access) = &mut self.access else {
             return;
         };
+        if access.may_be_paused() {
+            let packet = (now, number, size);
+            match access.accept(packet, &mut calendar.waiting) {
+                Accepted::Sent(time) => {
+                    let event = Event::access(time, me, number, AccessWait::None);
+                    calendar.push_frequent(event);
+                }
+                Accepted::Waits => {}
+                Accepted::Lost => {
+                    self.drops_off_target += 1;
+                    self.ends.lose(number, Direction::Data);
+                }
+            }
+            return;
+        }
         let Some((time, wait)) = access.enqueue(now, size) else {
             self.drops_off_target += 1;
             self.ends.lose(number, Direction::Data);
@@ -448,13 +463,47 @@ impl<E: Ends> Flow<E> {
     /// A packet of it has left its access link: the one that waits behind it, if there is one, is
     /// transmitted. `me` is its own number.
     #[inline]
-    pub(crate) fn leave_access(&mut self, me: ResponsiveId, calendar: &mut Calendar) {
+    pub(crate) fn leave_access(&mut self, me: ResponsiveId, now: Time, calendar: &mut Calendar) {
+        if let Some(access) = &mut self.access
+            && access.may_be_paused()
+        {
+            access.has_left();
+            self.send_waiting(me, now, calendar);
+            return;
+        }
         if let Some(access) = &mut self.access
             && let Some((time, number)) = access.next(&mut calendar.waiting)
             && let Some(lane) = access.lane
         {
             let event = Event::access(time, me, number, AccessWait::BehindOthers);
             calendar.push_access(lane, event);
+        }
+    }
+
+    /// A pause of its host begins or ends.
+    pub(crate) fn pause(
+        &mut self,
+        me: ResponsiveId,
+        (begins, now): (bool, Time),
+        calendar: &mut Calendar,
+    ) {
+        if let Some(access) = &mut self.access {
+            access.set_paused(begins);
+            self.send_waiting(me, now, calendar);
+        }
+    }
+
+    /// The access link that may be paused sends the next packet if it may.
+    #[inline(never)]
+    fn send_waiting(&mut self, me: ResponsiveId, now: Time, calendar: &mut Calendar) {
+        let Some(access) = &mut self.access else {
+            return;
+        };
+        if let Some(number) = access.next_unpaused(&mut calendar.waiting) {
+            let size = self.ends.size(number, self.transit.packet_bytes);
+            let time = access.leaving(now, size);
+            let event = Event::access(time, me, number, AccessWait::BehindOthers);
+            calendar.push_frequent(event);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::hop::Hop;
 use crate::ids::{LaneId, LinkId};
 use crate::link::{Departures, Link, in_turn};
 use crate::network::Network;
+use crate::pause::takes_part;
 use crate::traffic::Traffic;
 use crate::traffic::delivery_lanes::{AccessLanes, DeliveryLanes, Way, way};
 use crate::traffic::hosts::Hosts;
@@ -118,6 +119,7 @@ fn assign_slacks(scenario: &Scenario, network: &mut Network, delays: &[Way]) {
         let shortest = to_hosts.chain(onward).min();
         if let Link::Queued(link) = &mut network.links[number]
             && !acknowledged(number)
+            && !takes_part(scenario, number)
         {
             let tick = Time::from_picos(1);
             let slack = shortest.map_or(MOST_SLACK, |way| way.saturating_sub(tick));

@@ -29,6 +29,7 @@ mod lane_assignment;
 mod link;
 mod measure;
 mod network;
+mod pause;
 mod prefetch;
 mod random_states;
 mod refusal;

@@ -11,6 +11,8 @@
 //! enough: "the acknowledgment arrives". All of a flow's propagation delay is therefore placed
 //! after the last link of its path; for the link this only shifts each sender's clock.
 
+mod pausing;
+
 use forebay_discipline::{Ecn, Label, Packet};
 use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;
@@ -26,9 +28,11 @@ use crate::link::host_timing::{HostTiming, InOrder, after};
 use crate::link::medium::Medium;
 use crate::link::memory::Memories;
 use crate::link::policer::Policer;
+use crate::link::queued::QueuedLink;
 use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
+use crate::pause::PauseControl;
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
 use crate::timeline::Timeline;
 
@@ -42,6 +46,10 @@ pub struct Network {
     /// Policer before each link, if it has one.
     policers: Vec<Option<Policer>>,
     memories: Memories,
+    /// The lossless queues, if there are some.
+    pauses: Option<Box<PauseControl>>,
+    /// Links that paused each other in a circle when the run ended.
+    pub(crate) deadlock: Option<Vec<LinkId>>,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want
     /// of memory.
     has_admission: bool,
@@ -106,12 +114,17 @@ impl Network {
             .map(|spec| spec.policer.map(Policer::new))
             .collect();
         let memories = Memories::new(scenario);
+        let pauses = PauseControl::new(scenario).map(Box::new);
         let mut network = Self {
             links,
             media: media.collect(),
-            has_admission: !memories.is_empty() || policers.iter().any(Option::is_some),
+            has_admission: !memories.is_empty()
+                || pauses.is_some()
+                || policers.iter().any(Option::is_some),
             policers,
             memories,
+            pauses,
+            deadlock: None,
             orders: InOrder::of_links(scenario, &timings),
             timings,
             hops: Vec::new(),
@@ -289,7 +302,8 @@ impl Network {
             self.police(offered, (flows, &mut timeline.recorder));
             return false;
         }
-        let has_memory = self.memories.is_empty() || self.has_memory(offered, flows, timeline);
+        let has_memory = (self.memories.is_empty() || self.has_memory(offered, flows, timeline))
+            && (self.pauses.is_none() || self.has_headroom(offered, flows, timeline));
         if !has_memory {
             self.links[offered.link.index()].refuse();
             self.record_outcome(offered, PacketOutcome::Dropped, (flows, timeline));
@@ -404,21 +418,39 @@ impl Network {
         now: Time,
         (flows, timeline): (&mut Flows<E>, &mut Timeline<'_>),
     ) {
-        let Link::Queued(link) = &mut self.links[at.index()] else {
+        let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
-        let mut sink = Onward {
+        let left = link.catch_up(now, &mut sink);
+        link.arm(at, &mut sink.timeline.calendar);
+        self.departures += left;
+    }
+
+    /// The link of this number, if its discipline holds what waits, and the destination of its
+    /// packets.
+    #[inline]
+    fn onward<'a, 's, E: Ends>(
+        &'a mut self,
+        at: LinkId,
+        flows: &'a mut Flows<E>,
+        timeline: &'a mut Timeline<'s>,
+    ) -> Option<(&'a mut QueuedLink, Onward<'a, 's, E>)> {
+        let Link::Queued(link) = &mut self.links[at.index()] else {
+            return None;
+        };
+        let pauses = self.pauses.as_deref_mut();
+        let sink = Onward {
             at,
             medium: self.media[at.index()].as_mut(),
             order: self.orders[at.index()].as_mut(),
             hops: &self.hops,
             target: self.target,
             recorded: self.recorded,
+            pauses: pauses.filter(|pauses| pauses.is_lossless(at)),
             flows,
             timeline,
         };
-        self.departures += link.catch_up(now, &mut sink);
-        link.arm(at, &mut timeline.calendar);
+        Some((link, sink))
     }
 
     /// A packet is lost when it arrives. It is recorded first: its ends forget what is lost.
@@ -485,6 +517,9 @@ impl Network {
         for policer in self.policers.iter_mut().flatten() {
             policer.restart();
         }
+        if let Some(pauses) = &mut self.pauses {
+            pauses.restart(now);
+        }
     }
 
     /// The run ends: the waits of what is still queued are those it would have if nothing more
@@ -498,6 +533,7 @@ impl Network {
         if self.links.iter().any(Link::overfull) {
             return Err(too_large(TOO_MANY_WAIT));
         }
+        self.find_deadlock();
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
                 let mut sink = AtTheEnd {

@@ -186,6 +186,14 @@ fn link_metrics<'a, H: Hosts<'a>>(
     if let Some(dropped) = simulation.network.policer_loss_rate(at) {
         put(Metric::PolicerLossRate, dropped);
     }
+    if let Some(counts) = simulation.network.pause_counts(at, end) {
+        put(Metric::PauseTime, counts.time.as_secs_f64());
+        put(Metric::PauseFrames, counts.frames as f64);
+        put(Metric::HeadroomMax, counts.most_headroom as f64);
+    }
+    if let Some(paused) = simulation.network.paused_time(at, end) {
+        put(Metric::PausedTime, paused.as_secs_f64());
+    }
     if let Some(longest) = simulation.drain_time_max(at) {
         put(Metric::DrainTimeMax, longest);
     }
@@ -443,7 +451,8 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
         warnings.push(Warning::new(WarningKind::FewDrops, text).with("drops", drops as f64));
     }
     let events = simulation.timeline.recorder.congestion.count();
-    if scenario.persistent_flows() > 0 && events < 5 {
+    // A lossless queue has no congestion events.
+    if scenario.persistent_flows() > 0 && events < 5 && scenario.target().pfc.is_none() {
         let text = format!(
             "{} in the measured time, so the means may depend on its length",
             few(events, "congestion event")
@@ -460,6 +469,17 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
         let warning = Warning::new(WarningKind::SimultaneousEvents, text);
         let counted = warning.with("same_phase", phases.same as f64);
         warnings.push(counted.with("compared", phases.compared as f64));
+    }
+    if let Some(circle) = &simulation.network.deadlock {
+        let names: Vec<_> = circle
+            .iter()
+            .map(|link| &*scenario.links()[link.index()].name)
+            .collect();
+        let names = names.join(", ");
+        let text = format!(
+            "deadlock: the links {names} pause each other, so that none of them sends any more"
+        );
+        warnings.push(Warning::new(WarningKind::Deadlock, text).about(names));
     }
     let flows = simulation.traffic.hosts.flows().responsive.iter();
     let idle = flows.filter(|flow| !started(flow)).count();

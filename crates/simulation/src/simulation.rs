@@ -16,6 +16,7 @@ use crate::measure::probe::{Probe, Seen};
 use crate::measure::queue_chart::QueueChart;
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
+use crate::pause::Sender;
 use crate::refusal::{Refusal, heed, too_large};
 use crate::timeline::Timeline;
 use crate::traffic::Traffic;
@@ -270,6 +271,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
             Kind::Timer => self.timer(event)?,
             Kind::DelayedAck | Kind::Pacing => traffic.awake((kind, event), network, timeline),
             Kind::Start => traffic.start(event, network, timeline)?,
+            Kind::Pause => self.pause(event),
             Kind::Stop => traffic.stop(event, network, timeline),
             Kind::Control
             | Kind::PromptArrival
@@ -279,6 +281,22 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
             | Kind::Source => unreachable!("the event loop takes {kind:?} itself"),
         }
         Ok(())
+    }
+
+    /// A pause frame takes effect at its sender.
+    fn pause(&mut self, event: Event) {
+        let (frame, now) = (event.pause_frame(), event.time);
+        let flows = self.traffic.hosts.flows_mut();
+        match frame.sender {
+            Sender::Link(link) => {
+                let pause = (link, frame.begins);
+                self.network.pause(pause, now, flows, &mut self.timeline);
+            }
+            Sender::Host(flow) => {
+                let calendar = &mut self.timeline.calendar;
+                flows[flow].pause(flow, (frame.begins, now), calendar);
+            }
+        }
     }
 
     fn timer(&mut self, event: Event) -> Result<(), Refusal> {

@@ -16,6 +16,7 @@ use forebay_random::{Purpose, Seed};
 use forebay_scenario::{Scenario, Workload};
 use forebay_units::Time;
 
+use crate::access::AccessLink;
 use crate::calendar::Calendar;
 use crate::calendar::event::{Event, Kind, Mark};
 use crate::ends::Ends;
@@ -159,6 +160,11 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         };
         let ends = self.hosts.prepare(group, place)?;
         let mut flow = Flow::new(ends, (spec, index), transit);
+        if group.pauses {
+            let rate = self.scenario.links()[spec.path[0]].rate;
+            let access = AccessLink::pausable(spec, transit.packet_bytes, rate);
+            flow.access = Some(access);
+        }
         let (there, delay) = self.hosts.delays(group, self.scenario, rtt)?;
         flow.transit.return_delay = there;
         let flows = &mut self.hosts.flows_mut().responsive;
@@ -277,7 +283,8 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             // Nearly all: what is known of them here the network need not ask.
             FlowId::Responsive(flow) if !arriving.mark.present() => {
                 if arriving.hop == HopNumber::FIRST {
-                    flows[flow].leave_access(flow, &mut timeline.calendar);
+                    let now = arriving.event.time;
+                    flows[flow].leave_access(flow, now, &mut timeline.calendar);
                 }
                 let size = flows[flow].size(arriving.event.packet());
                 let packet = InFlight {

@@ -26,7 +26,12 @@ __all__ = ["Precision", "run_to_precision"]
 FIRST, MOST = 4, 1000
 
 #: Dimension of a number with a unit, by the unit of the metric.
-_DIMENSIONS: dict[str, Literal["time", "rate", "packets"]] = {"s": "time", "bps": "rate", "packets": "packets"}
+_DIMENSIONS: dict[str, Literal["time", "rate", "packets", "bytes"]] = {
+    "s": "time",
+    "bps": "rate",
+    "packets": "packets",
+    "bytes": "bytes",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     NOT_STARTED = "not_started"
     LOWER_BOUND = "lower_bound"
     GOODPUT_ABOVE_RATE = "goodput_above_rate"
+    DEADLOCK = "deadlock"
     AVERAGE_RATE = "average_rate"
     AVERAGE_DELAY = "average_delay"
     LEFT_OUT = "left_out"

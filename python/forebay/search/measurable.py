@@ -26,7 +26,13 @@ UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 _WAITS = frozenset({f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p95", "p99", "max")})
 
 #: Metrics that need a key of the target link, and metrics that need a rate with phases.
-OF_KEYS: Mapping[str, str] = {"medium_loss_rate": "loss", "policer_loss_rate": "policer"}
+OF_KEYS: Mapping[str, str] = {
+    "medium_loss_rate": "loss",
+    "policer_loss_rate": "policer",
+    "pause_time": "pfc",
+    "pause_frames": "pfc",
+    "headroom_max": "pfc",
+}
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {

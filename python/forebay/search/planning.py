@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from forebay import _core
+from forebay.errors import InputError
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import constant_rate_link, delay_bounds
@@ -73,6 +74,12 @@ def plan_of(variable: BufferVariable | RangeVariable, named: RequestedBuffers, p
 def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     scenario = variable.scenario
+    if variable.is_target and any(link.get("target") and "pfc" in link for link in scenario.resolved["links"]):
+        reason = (
+            "found `pfc`, whose `xoff` and `headroom` limit the queue and not the buffer; "
+            "allowed: --over link.pfc.headroom=LOW..HIGH, or `forebay check`"
+        )
+        raise InputError(reason, "link.buffer")
     largest, ceiling = reach(variable.scale, at_least=max(configured_packets(variable), *named.requested, 0))
     of_rules = [packets for packets in named.of_rules if named.all_rules or packets > largest]
     return Plan(

@@ -155,6 +155,8 @@ def _scale(name: str, number: float) -> tuple[float, str]:
             if abs(number) >= scale:
                 return scale, shown
         return 1e3, "kb/s"
+    if counted_in == "bytes":
+        return next(((scale, shown) for shown, scale in (("MB", 1e6), ("kB", 1e3)) if abs(number) >= scale), (1.0, "B"))
     return (1e-2, "%") if counted_in == "share" else (1.0, "")
 
 
@@ -204,4 +206,5 @@ def estimate(name: str, found: Estimate | None) -> str:
 def _range(name: str) -> tuple[float, float]:
     """The least and the largest possible value of a metric: shares, times and rates are never negative."""
     counted_in = unit_of(name)
-    return (0.0 if counted_in in {"share", "s", "bps"} else -math.inf), (1.0 if counted_in == "share" else math.inf)
+    least = 0.0 if counted_in in {"share", "s", "bps", "bytes"} else -math.inf
+    return least, (1.0 if counted_in == "share" else math.inf)

@@ -39,9 +39,13 @@ LINK = (
     "queue_delay_p99_fast_s",
     "queue_delay_p99_slow_s",
     "drain_time_max_s",
+    "pause_time_s",
+    "pause_frames",
+    "headroom_max_bytes",
+    "paused_time_s",
     "goodput_bps",
 )
-WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate")
+WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate", "paused_time_s")
 #: Titles of columns, where those of the metrics are wide.
 COLUMNS = {
     "completion_time_p50_s": "completion\nmedian",

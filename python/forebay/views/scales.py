@@ -207,4 +207,6 @@ def axis_title(name: str, largest: float) -> tuple[str, float]:
         return (f"{title} (ms)", 1e3) if largest < 10 else (f"{title} (s)", 1.0)
     if counted_in == "bps":
         return f"{title} (Mb/s)", 1e-6
+    if counted_in == "bytes":
+        return f"{title} (kB)", 1e-3
     return (f"{title} (packets)", 1.0) if counted_in == "packets" else (title, 1.0)

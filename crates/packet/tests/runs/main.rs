@@ -16,6 +16,7 @@ mod engine;
 mod equilibria;
 mod frto;
 mod linux;
+mod lossless;
 mod many_flows;
 mod measurements;
 mod media;

@@ -37,6 +37,8 @@ pub enum WarningKind {
     /// More was delivered in the measured time than the link carries in it (`link_bps`): what had
     /// waited before counts, too. The subject is "goodput", or that of a group.
     GoodputAboveRate,
+    /// Links (the subject) pause each other in a circle, so that none of them sends any more.
+    Deadlock,
     /// The rate of a link (the subject) changes: values in units of its rate refer to its average
     /// (`average_bps`).
     AverageRate,
@@ -74,13 +76,14 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::SimultaneousEvents,
         Self::NotStarted,
         Self::LowerBound,
         Self::GoodputAboveRate,
+        Self::Deadlock,
         Self::AverageRate,
         Self::AverageDelay,
         Self::LeftOut,
@@ -104,6 +107,7 @@ impl WarningKind {
             Self::NotStarted => "not_started",
             Self::LowerBound => "lower_bound",
             Self::GoodputAboveRate => "goodput_above_rate",
+            Self::Deadlock => "deadlock",
             Self::AverageRate => "average_rate",
             Self::AverageDelay => "average_delay",
             Self::LeftOut => "left_out",

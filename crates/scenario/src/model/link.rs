@@ -12,6 +12,7 @@ use crate::model::delay::{DelayForm, Delays, LinkDelay};
 use crate::model::loss::MediumLoss;
 use crate::model::medium::{Medium, MediumForm, Phy};
 use crate::model::outages::{Outages, OutagesForm};
+use crate::model::pfc::{Pfc, PfcTable};
 use crate::model::policer::{Policer, PolicerTable};
 use crate::model::rate::{LinkRate, RateForm};
 use crate::model::shaper::{Shaper, ShaperTable};
@@ -72,6 +73,8 @@ keys! {
         memory_alpha: Option<f64> = None, key(Maybe(ALPHA));
         /// Part of the memory that only packets of this link may use.
         memory_reserved: Option<BufferLimit> = None, key(Maybe(MemorySize));
+        /// Priority flow control: the queue pauses its senders instead of dropping their packets.
+        pfc: Option<Pfc> = None, key(Maybe(PfcTable));
         /// Whether reports are about this link; of several links, one is the target.
         target: bool = false, always(Switch);
     }

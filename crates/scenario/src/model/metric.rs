@@ -24,6 +24,8 @@ pub enum Unit {
     BitsPerSecond,
     /// Packets.
     Packets,
+    /// Bytes.
+    Bytes,
     /// A count, an index or a ratio.
     Number,
 }
@@ -36,6 +38,7 @@ impl Unit {
             Self::Seconds => "s",
             Self::BitsPerSecond => "bps",
             Self::Packets => "packets",
+            Self::Bytes => "bytes",
             Self::Number => "number",
         }
     }
@@ -46,6 +49,7 @@ impl Unit {
             Self::Seconds => "_s",
             Self::BitsPerSecond => "_bps",
             Self::Packets => "_packets",
+            Self::Bytes => "_bytes",
             Self::Share | Self::Number => "",
         }
     }
@@ -193,6 +197,14 @@ metrics! {
             "longest time to send the packets that wait when the rate falls"),
         PolicerLossRate("policer_loss_rate", "policer loss rate", Share, Link,
             "packets that the policer in front of the link dropped / packets that came to it"),
+        PauseTime("pause_time_s", "pause time", Seconds, Link,
+            "time that the queue paused at least one of its senders"),
+        PauseFrames("pause_frames", "pauses", Number, Link,
+            "pauses that the queue began, each of one sender"),
+        HeadroomMax("headroom_max_bytes", "headroom used", Bytes, Link,
+            "most waiting bytes of one sender above xoff"),
+        PausedTime("paused_time_s", "paused time", Seconds, Link,
+            "time that queues behind the link paused it"),
         QueueAutocorrelation("queue_autocorrelation_s", "queue autocorrelation", Seconds, Link,
             "integral of the autocorrelation of the queue's drain time"),
         LongFlows("long_flows", "long flows", Number, Both,
@@ -330,6 +342,7 @@ impl Goal {
         let threshold = match self.metric.unit() {
             Unit::Seconds => Time::from_secs_f64(self.threshold).to_string(),
             Unit::BitsPerSecond => Rate::from_bits_per_second(self.threshold as u64).to_string(),
+            Unit::Bytes => format!("{}B", self.threshold),
             Unit::Packets => format!("{}p", self.threshold),
             Unit::Share | Unit::Number => self.threshold.to_string(),
         };
@@ -360,6 +373,7 @@ impl Goal {
             Unit::Seconds => "a bound on a time, as in \"<= 20ms\"",
             Unit::BitsPerSecond => "a bound on a rate, as in \">= 1Mbps\"",
             Unit::Packets => "a bound on a number of packets, as in \"<= 100p\"",
+            Unit::Bytes => "a bound on a number of bytes, as in \"<= 100kB\"",
             Unit::Share => "a bound on a share of at most 100%, as in \">= 99%\" or \"<= 0.001\"",
             Unit::Number => "a bound on a number, as in \">= 0.9\"",
         };
@@ -411,6 +425,7 @@ fn threshold_value(metric: Metric, text: &str) -> Option<f64> {
         Unit::Seconds => Dimension::Time,
         Unit::BitsPerSecond => Dimension::Rate,
         Unit::Packets => Dimension::Packets,
+        Unit::Bytes => Dimension::Bytes,
         Unit::Share | Unit::Number => Dimension::Share,
     }
     .parse(text)
@@ -428,7 +443,7 @@ mod tests {
         for metric in Metric::ALL {
             let (name, unit) = (metric.name(), metric.unit());
             assert!(name.ends_with(unit.suffix()), "{name} in {}", unit.name());
-            let known = ["_s", "_bps", "_packets"];
+            let known = ["_s", "_bps", "_packets", "_bytes"];
             let ending = known.iter().find(|ending| name.ends_with(**ending));
             assert_eq!(ending.copied().unwrap_or(""), unit.suffix(), "{name}");
         }

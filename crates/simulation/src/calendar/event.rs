@@ -3,6 +3,7 @@
 use forebay_units::Time;
 
 use crate::ids::{FlowNumber, HopNumber, LinkId, ResponsiveId, SourceId};
+use crate::pause::{PauseFrame, Sender};
 
 /// The kind of an event; the order of the variants is the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +38,8 @@ pub enum Kind {
     /// comes first, and finds the packet still in transmission: the place in the buffer that the
     /// next packet leaves is not free yet.
     Departure = 42,
+    /// A frame that begins or ends a pause takes effect at a sender.
+    Pause = 43,
 }
 
 /// Whether a packet carries a mark of congestion (RFC 3168: CE).
@@ -226,6 +229,30 @@ impl Event {
         Self { time, tag: 0 }
     }
 
+    /// A pause frame that takes effect.
+    pub(crate) fn pause(time: Time, frame: PauseFrame) -> Self {
+        let (index, is_host) = match frame.sender {
+            Sender::Link(link) => (link.index(), 0),
+            Sender::Host(flow) => (flow.index(), 1),
+        };
+        let number = FlowNumber::of_bits(index as u32);
+        let signs = u32::from(frame.begins) << 1 | is_host;
+        Self::of(time, Kind::Pause.number(), number, signs)
+    }
+
+    /// The frame of a [`Kind::Pause`].
+    pub(crate) fn pause_frame(self) -> PauseFrame {
+        let index = self.flow().bits() as usize;
+        PauseFrame {
+            sender: if self.packet() & 1 == 1 {
+                Sender::Host(ResponsiveId::new(index))
+            } else {
+                Sender::Link(LinkId::new(index))
+            },
+            begins: self.packet() & 2 == 2,
+        }
+    }
+
     #[inline]
     fn kind(self) -> u8 {
         (self.tag >> 56) as u8
@@ -263,6 +290,7 @@ impl Event {
             24 => Kind::Stop,
             25 => Kind::Pacing,
             42 => Kind::Departure,
+            43 => Kind::Pause,
             _ => Kind::Control,
         })
     }
@@ -318,7 +346,7 @@ pub enum AccessWait {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 13] = [
+    const KINDS: [Kind; 14] = [
         Kind::Control,
         Kind::PromptArrival,
         Kind::Arrival,
@@ -332,6 +360,7 @@ mod tests {
         Kind::Pacing,
         Kind::MarkedArrival,
         Kind::Departure,
+        Kind::Pause,
     ];
 
     #[test]
@@ -342,6 +371,19 @@ mod tests {
         assert_eq!((event.flow(), event.packet()), (flow, 0xffff_fffe));
         assert!((Kind::Arrival as usize) + MAX_HOPS <= Kind::Delivery as usize);
         assert!((Kind::MarkedArrival as usize) + MAX_HOPS <= Kind::Departure as usize);
+    }
+
+    #[test]
+    fn every_pause_frame_comes_back() {
+        let (link, host) = (LinkId::new(63), ResponsiveId::new((1 << 24) - 2));
+        for sender in [Sender::Link(link), Sender::Host(host)] {
+            for begins in [false, true] {
+                let frame = PauseFrame { sender, begins };
+                let event = Event::pause(Time::from_picos(9), frame);
+                assert_eq!(event.pause_frame(), frame);
+                assert_eq!(event.occasion(), Occasion::Other(Kind::Pause));
+            }
+        }
     }
 
     #[test]

@@ -44,9 +44,23 @@ struct Server {
     scheduler: Option<Box<ScheduledServer>>,
     /// Packets waiting, summed over the ticks: less than zero by what those waiting now add later.
     occupancy: i128,
+    /// Its pauses, if queues behind it may pause it.
+    pauses: Pauses,
     /// Usage at the end of the run, once it has ended.
     usage_at_end: Option<Usage>,
     statistics: LinkStatistics,
+}
+
+/// The pauses of a link by the queues behind it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pauses {
+    /// Queues that pause it now.
+    by: u32,
+    since: Time,
+    /// Time that it was paused since the warm-up, up to `since` if it is paused now.
+    total: Time,
+    /// Whether it would send if it were not paused.
+    stalled: bool,
 }
 
 /// The turns of a link, and what was taken in at the one at hand.
@@ -61,6 +75,8 @@ struct ScheduledServer {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     pub(crate) packet: Packet,
+    /// When its transmission begins.
+    pub(crate) start: Time,
     pub(crate) departure: Time,
 }
 
@@ -91,6 +107,7 @@ impl QueuedLink {
                 transmitter,
                 scheduler: None,
                 occupancy: 0,
+                pauses: Pauses::default(),
                 usage_at_end: None,
                 statistics: LinkStatistics::new(),
             },
@@ -158,7 +175,7 @@ impl QueuedLink {
     /// Sees that there is an event by which the packet in transmission has left, where there is
     /// one.
     pub(crate) fn arm(&mut self, at: LinkId, calendar: &mut Calendar) {
-        if !self.armed && !self.idle() {
+        if !self.armed && !self.idle() && !self.server.pauses.stalled {
             self.push_event(self.server.departure(), at, calendar);
         }
     }
@@ -189,6 +206,41 @@ impl QueuedLink {
             deferred.clear();
         }
         left
+    }
+
+    /// A pause by a queue behind it begins or ends. What has left before `now` must have been done.
+    pub(crate) fn pause(&mut self, begins: bool, now: Time, sink: &mut impl Departures) {
+        let pauses = &mut self.server.pauses;
+        if begins {
+            if pauses.by == 0 {
+                pauses.since = now;
+            }
+            pauses.by += 1;
+            return;
+        }
+        pauses.by -= 1;
+        if pauses.by > 0 {
+            return;
+        }
+        pauses.total += now - pauses.since;
+        if std::mem::take(&mut pauses.stalled) {
+            let Self { queue, server, .. } = self;
+            queue.work(Resume { server, sink, now });
+        }
+    }
+
+    /// Time that it was paused from the warm-up's end to `now`.
+    pub(crate) fn paused(&self, now: Time) -> Time {
+        let pauses = &self.server.pauses;
+        if pauses.by > 0 {
+            return pauses.total + now.saturating_sub(pauses.since);
+        }
+        pauses.total
+    }
+
+    /// Whether it has packets to send and is paused.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.server.pauses.stalled && self.queue.backlog().packets > 0
     }
 
     // --- How things stand, once it has caught up ---
@@ -237,7 +289,8 @@ impl QueuedLink {
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
         let held = u64::from(self.server.held_after(now) > Time::ZERO);
-        packets - u64::from(packets > 0 && self.server.departure() <= now) + held
+        let leaves = packets > 0 && self.server.departure() <= now && !self.server.pauses.stalled;
+        packets - u64::from(leaves) + held
     }
 
     /// Packets and bytes waiting.
@@ -264,14 +317,20 @@ impl QueuedLink {
         let server = &mut self.server;
         server.occupancy = ticks(1, server.held_after(now)) - ticks(waiting, now);
         server.port.since = now;
+        (server.pauses.total, server.pauses.since) = (Time::ZERO, now);
         server.statistics.restart(now, usage);
     }
 
     /// The end of the run: the sums end here, but the waits of what is still here are those it
     /// would have if nothing more arrived.
     pub(crate) fn finish(&mut self, end: Time, sink: &mut impl Departures) {
-        let waiting = self.queue.backlog().packets;
+        let (waiting, paused) = (self.queue.backlog().packets, self.paused(end));
         let server = &mut self.server;
+        let was_stalled = server.pauses.stalled;
+        server.pauses = Pauses {
+            total: paused,
+            ..Pauses::default()
+        };
         server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
         server.usage_at_end = Some(server.usage(end));
         let (occupancy, drops, marks) = (
@@ -279,6 +338,14 @@ impl QueuedLink {
             server.statistics.drops,
             server.statistics.marks,
         );
+        if was_stalled {
+            let Self { queue, server, .. } = self;
+            queue.work(Resume {
+                server,
+                sink,
+                now: end,
+            });
+        }
         self.catch_up(Time::MAX, sink);
         let server = &mut self.server;
         server.occupancy = occupancy;
@@ -299,6 +366,19 @@ struct CatchUp<'a, O> {
     sink: &'a mut O,
     until: Time,
     left: &'a mut u64,
+}
+
+/// The end of a pause: the next packet goes.
+struct Resume<'a, O> {
+    server: &'a mut Server,
+    sink: &'a mut O,
+    now: Time,
+}
+
+impl<O: Departures> QueueWork for Resume<'_, O> {
+    fn run<Q: PacketQueue>(self, queue: &mut Q) {
+        self.server.serve(self.now, queue, self.sink);
+    }
 }
 
 impl<O: Departures> QueueWork for CatchUp<'_, O> {
@@ -344,7 +424,7 @@ impl Server {
     /// Whether a packet has left before `now` and nothing has followed from that yet.
     #[inline]
     fn is_behind(&self, now: Time) -> bool {
-        self.departure() < now && !self.idle()
+        self.departure() < now && !self.idle() && !self.pauses.stalled
     }
 
     /// A packet arrives. Where the link is idle it is to serve.
@@ -384,13 +464,23 @@ impl Server {
             self.take_turn(now, queue, sink);
             return;
         }
+        if self.pauses.by > 0 {
+            // Whether it is idle will be known at the end of the pause.
+            self.pauses.stalled = true;
+            self.port.idle_since = None;
+            return;
+        }
         let was_idle = self.idle();
         match queue.dequeue(&mut self.port) {
             Some(packet) => {
                 self.occupancy += ticks(1, now);
                 self.port.idle_since = None;
                 let departure = self.transmitter.take(now, packet.size, was_idle);
-                let account = sink.send(&Service { packet, departure });
+                let account = sink.send(&Service {
+                    packet,
+                    start: now,
+                    departure,
+                });
                 if packet.arrival >= self.statistics.since {
                     self.statistics.accepted(account, now - packet.arrival);
                 }
@@ -442,7 +532,11 @@ impl Server {
                 let start = scheduler.start(now);
                 self.occupancy += ticks(packets.len() as u64, start);
                 for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
-                    let account = sink.send(&Service { packet, departure });
+                    let account = sink.send(&Service {
+                        packet,
+                        start,
+                        departure,
+                    });
                     if packet.arrival >= self.statistics.since {
                         self.statistics.accepted(account, start - packet.arrival);
                     }

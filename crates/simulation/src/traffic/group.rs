@@ -15,6 +15,8 @@ use crate::traffic::incast::Rounds;
 pub struct Group<'a> {
     /// Its table in the scenario.
     pub spec: &'a FlowGroup,
+    /// Whether the first link of its path is lossless and pauses its hosts.
+    pub pauses: bool,
     /// Streams of its random numbers.
     pub draws: Sampling,
     /// Arrival process of open-loop transfers.
@@ -40,6 +42,10 @@ impl<'a> Group<'a> {
         let incast = matches!(spec.workload, Workload::Incast { .. });
         let mut group = Self {
             spec,
+            pauses: spec
+                .path
+                .first()
+                .is_some_and(|&at| scenario.links()[at].pfc.is_some()),
             draws,
             arrivals: draws.stream(0, Purpose::Interarrival),
             arrived: 0,

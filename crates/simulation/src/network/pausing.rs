@@ -1,0 +1,86 @@
+//! Lossless queues in the network: packets that need headroom, paused links, and deadlocks.
+
+use forebay_units::Time;
+
+use super::{Network, Offered};
+use crate::departure::before;
+use crate::ends::Ends;
+use crate::flow::{Flows, InFlight};
+use crate::ids::LinkId;
+use crate::link::Link;
+use crate::pause::{PauseControl, PauseCounts};
+use crate::timeline::Timeline;
+
+impl Network {
+    /// Whether the headroom of a lossless queue suffices for a packet. If it does, the packet waits
+    /// there from now on.
+    #[inline(never)]
+    pub(super) fn has_headroom<E: Ends>(
+        &mut self,
+        offered: &Offered,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) -> bool {
+        let (packet, at) = (&offered.packet, offered.link);
+        if !self.pauses.as_ref().is_some_and(|it| it.is_lossless(at)) {
+            return true;
+        }
+        self.catch_up_link(at, packet.arrival, (flows, timeline));
+        let arriving = InFlight::of(packet);
+        let Some(pauses) = &mut self.pauses else {
+            return true;
+        };
+        let Some(sender) = PauseControl::sender(arriving.flow, before(&self.hops, arriving, flows))
+        else {
+            return true;
+        };
+        let has_room = pauses.has_room(at, sender, packet.size);
+        if has_room {
+            let calendar = &mut timeline.calendar;
+            pauses.store((at, sender), (packet.size, packet.arrival), calendar);
+        }
+        has_room
+    }
+
+    /// A frame takes effect at a link that a queue behind it pauses.
+    pub(crate) fn pause<E: Ends>(
+        &mut self,
+        (at, begins): (LinkId, bool),
+        now: Time,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        // A packet that leaves at this very instant has left, and the next one has begun.
+        let after = now.saturating_add(Time::from_picos(1));
+        self.catch_up_link(at, after, (flows, timeline));
+        let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
+            return;
+        };
+        link.pause(begins, now, &mut sink);
+        link.arm(at, &mut sink.timeline.calendar);
+    }
+
+    /// Time that a link was paused from the warm-up's end to `now`, where another may pause it.
+    pub(crate) fn paused_time(&self, link: usize, now: Time) -> Option<Time> {
+        match &self.links[link] {
+            Link::Queued(queued) if self.pauses.is_some() => Some(queued.paused(now)),
+            _ => None,
+        }
+    }
+
+    /// The pauses that a link's queue began since the warm-up, where the queue is lossless.
+    pub(crate) fn pause_counts(&self, link: usize, now: Time) -> Option<PauseCounts> {
+        self.pauses.as_ref()?.counts(link, now)
+    }
+
+    /// Looks for links that pause each other in a circle.
+    pub(super) fn find_deadlock(&mut self) {
+        let links = &self.links;
+        let is_stalled = |link: LinkId| match &links[link.index()] {
+            Link::Queued(link) => link.is_stalled(),
+            _ => false,
+        };
+        let pauses = self.pauses.as_ref();
+        self.deadlock = pauses.and_then(|pauses| pauses.deadlock(is_stalled));
+    }
+}
