@@ -160,7 +160,7 @@ def with_workload(kind: str) -> str:
     return BASE.replace("[run]", f"{group}[run]")
 
 
-#: What a scenario needs for some keys, as text that is replaced in the base. A lossless queue cannot pause the noise.
+#: Texts of the base that some keys need otherwise. A lossless queue cannot pause the noise.
 NEEDED = {
     "links.1.memory_": ('name = "far"', 'name = "far"\nmemory = "chip"'),
     "links.1.pfc": ('name = "noise"\nworkload = { poisson = { rate = "1Mbps" } }', 'name = "noise"\nrtt = "9ms"'),
