@@ -95,6 +95,7 @@ controllers! {
     Ledbat(Box<crate::ledbat::LedbatController>),
     Copa(Box<crate::copa::CopaController>),
     Cdg(Box<crate::cdg::CdgController>),
+    Swift(Box<crate::swift::SwiftController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -201,7 +202,8 @@ mod tests {
                 }
                 _ => Capabilities::RoundTrips,
             };
-            let expected = (samples, samples == Capabilities::Rates);
+            let own_recovery = samples == Capabilities::Rates || known.name == "swift";
+            let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),
                 expected,

@@ -1,0 +1,154 @@
+//! Laws of controllers for data centers: the states at which their papers say that they rest.
+
+use forebay_scenario::{Metric, Report};
+
+use super::{of_group, run, value};
+
+/// Bits in a packet of the runs of Swift.
+const BITS: f64 = 12e3;
+
+/// Flows of Swift over a link of this rate whose round trip without a queue is 10 us.
+fn swift(gbps: f64, flows: usize, parameters: &str) -> Report {
+    run(&format!(
+        r#"
+[link]
+rate = "{gbps}Gbps"
+buffer = "10MB"
+[[flows]]
+count = {flows}
+cca = {{ kind = "swift", {parameters} }}
+rtt = "10us"
+packet = "1500B"
+initial_window = "1p"
+min_rto = "1ms"
+start = {{ uniform = ["0s", "1ms"] }}
+[run]
+warmup = "20ms"
+measure = "30ms"
+"#
+    ))
+}
+
+/// Mean round-trip time in microseconds: 10 us, the queue, and the packet's own transmission.
+fn round_trip_us(report: &Report, gbps: f64) -> f64 {
+    10.0 + 1e6 * value(report, Metric::QueueDelayMean) + BITS / gbps / 1e3
+}
+
+/// Microseconds in which a link sends a packet of each flow: one additive increment of all.
+fn increment_us(gbps: f64, flows: usize) -> f64 {
+    flows as f64 * BITS / gbps / 1e3
+}
+
+/// The target of section 3.5 with the default range of scaling, where the flows fill the link
+/// evenly: `t = base + fs(W)`, and `W` of each of N flows is the Nth part of what the link carries
+/// in `t`.
+fn scaled_target_us(base_us: f64, gbps: f64, flows: usize) -> f64 {
+    let (low, high) = (0.1_f64.sqrt().recip(), 100_f64.sqrt().recip());
+    let scaling = |t: f64| {
+        let window = t / increment_us(gbps, flows);
+        (100.0 * (window.sqrt().recip() - high) / (low - high)).clamp(0.0, 100.0)
+    };
+    // The right side falls with t: halving the interval finds the only solution.
+    let (mut least, mut most) = (base_us, base_us + 100.0);
+    for _ in 0..60 {
+        let t = 0.5 * (least + most);
+        if base_us + scaling(t) > t {
+            least = t;
+        } else {
+            most = t;
+        }
+    }
+    least
+}
+
+/// Kumar et al. 2020, section 5.1 and figure 17: the round-trip time tracks the target. It goes up
+/// by the increments of one round trip and down by a part of them, so that the mean lies within the
+/// increments of a round trip. The throughput is saturated.
+#[test]
+fn the_round_trip_of_swift_is_its_target() {
+    for (gbps, flows) in [(50.0, 1), (50.0, 20), (50.0, 100), (10.0, 4)] {
+        for base_us in [25.0, 50.0, 70.0] {
+            let bound = increment_us(gbps, flows);
+            for (range, target_us) in [
+                ("0us", base_us),
+                ("100us", scaled_target_us(base_us, gbps, flows)),
+            ] {
+                let parameters = format!("base_target = \"{base_us}us\", fs_range = \"{range}\"");
+                let report = swift(gbps, flows, &parameters);
+                let error = round_trip_us(&report, gbps) - target_us;
+                assert!(error.abs() < bound, "{flows} {base_us} {range}: {error}");
+                let utilization = value(&report, Metric::Utilization);
+                assert!(utilization > 0.995, "{flows} {base_us} {range}");
+                assert_eq!(value(&report, Metric::LossRate), 0.0);
+            }
+        }
+    }
+}
+
+/// Section 3.4: with more flows than packets in a round trip a window of one packet is too much.
+/// Without smaller windows each of N flows has a packet in flight, so that a round trip takes N
+/// packets of the link. Table 3 has 8.7 Gb/s and 28.7 % of losses, and 49.5 Gb/s with 110 us.
+///
+/// The largest target is 25 us + 100 us. Each acknowledgment adds a packet to a window below one, so
+/// that in a round trip the queue grows by another target at most.
+#[test]
+fn windows_below_a_packet_hold_the_target_in_a_large_incast() {
+    let run = |min_cwnd| {
+        let parameters = format!("base_target = \"25us\", min_cwnd = {min_cwnd}");
+        swift(50.0, 2000, &parameters)
+    };
+    let (small, whole) = (run("0.001"), run("1.0"));
+    let round_trip = round_trip_us(&small, 50.0);
+    assert!((25.0..250.0).contains(&round_trip), "{round_trip}");
+    assert!(value(&small, Metric::Utilization) > 0.99);
+    assert_eq!(value(&small, Metric::LossRate), 0.0);
+    let round_trip = round_trip_us(&whole, 50.0);
+    let packets = increment_us(50.0, 2000);
+    assert!((round_trip / packets - 1.0).abs() < 0.01, "{round_trip}");
+}
+
+/// Section 5.5 and figure 21: flow scaling makes many flows fair, with an index of 0.91.
+#[test]
+fn flow_scaling_makes_flows_of_swift_fair() {
+    let index = |flows, range| {
+        let parameters = format!("base_target = \"25us\", fs_range = \"{range}\"");
+        value(&swift(50.0, flows, &parameters), Metric::JainIndex)
+    };
+    assert!(index(4, "0us") > 0.99);
+    let (with, without) = (index(1000, "100us"), index(1000, "0us"));
+    assert!(with > 0.91, "{with}");
+    assert!(without < 0.6, "{without}");
+}
+
+/// Section 5.5 and figure 22: over paths of unequal lengths flows are fair if the target grows with
+/// the hops. Here 20 hops of 1 us are the 20 us by which one path is longer.
+#[test]
+fn hops_make_flows_of_swift_over_unequal_paths_fair() {
+    let share = |hops| {
+        let report = run(&format!(
+            r#"
+[link]
+rate = "50Gbps"
+buffer = "10MB"
+[[flows]]
+name = "near"
+cca = {{ kind = "swift", base_target = "40us" }}
+rtt = "10us"
+packet = "1500B"
+[[flows]]
+name = "far"
+cca = {{ kind = "swift", base_target = "40us", hop_scale = "1us", hops = {hops} }}
+rtt = "30us"
+packet = "1500B"
+[run]
+warmup = "20ms"
+measure = "30ms"
+"#
+        ));
+        let [near, far] = [0, 1].map(|group| of_group(&report, group, Metric::Goodput));
+        far / (near + far)
+    };
+    let (with, without) = (share(20), share(0));
+    assert!((0.4..0.6).contains(&with), "{with}");
+    assert!(without < 0.1, "{without}");
+}
