@@ -23,6 +23,7 @@ pub mod classic;
 mod composition_tests;
 pub mod copa;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod fast;
 mod filter;

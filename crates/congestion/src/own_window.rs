@@ -7,6 +7,10 @@ use crate::packet::Window;
 /// The smallest window of the engine, packets.
 const SMALLEST: f64 = 1.0;
 
+/// The largest window of a controller that sets a rate, packets: half of InfiniBand's packet
+/// sequence numbers, which have 24 bits.
+const LARGEST: f64 = 8_388_608.0;
+
 /// A window in packets, and whether the engine may have lowered its own since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnWindow {
@@ -32,6 +36,18 @@ impl OwnWindow {
         if !std::mem::take(&mut self.undone) {
             self.packets = self.packets.min(window.cwnd);
         }
+    }
+
+    /// Opens the window for `arrived` packets, as slow start without a threshold does (RFC 5681
+    /// section 3.1). A controller that sets a rate has no window of its own. This one prevents that
+    /// a sender sends without acknowledgments.
+    pub(crate) fn open(&mut self, arrived: f64) {
+        self.packets = (self.packets + arrived).min(LARGEST);
+    }
+
+    /// One packet, after a timeout (RFC 5681 section 3.1).
+    pub(crate) fn close(&mut self) {
+        self.packets = SMALLEST;
     }
 
     /// Sets the engine's window. The threshold follows it: there is no slow start.
@@ -79,6 +95,20 @@ mod tests {
         own.adopt(&after_timeout);
         assert_eq!(own.packets, 40.0);
         own.adopt(&after_timeout);
+        assert_eq!(own.packets, 1.0);
+    }
+
+    #[test]
+    fn a_window_beside_a_rate_opens_with_arrivals_and_closes_after_a_timeout() {
+        let mut own = OwnWindow {
+            packets: 10.0,
+            ..OwnWindow::default()
+        };
+        own.open(4.0);
+        assert_eq!(own.packets, 14.0);
+        own.open(1e9);
+        assert_eq!(own.packets, 8_388_608.0);
+        own.close();
         assert_eq!(own.packets, 1.0);
     }
 }

@@ -96,6 +96,7 @@ controllers! {
     Copa(Box<crate::copa::CopaController>),
     Cdg(Box<crate::cdg::CdgController>),
     Swift(Box<crate::swift::SwiftController>),
+    Dcqcn(Box<crate::dcqcn::DcqcnController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -183,7 +184,7 @@ mod tests {
             assert_eq!(made.requirements().accurate_ecn, counts, "{}", known.name);
             scalable.extend(counts.then_some(known.name));
         }
-        assert_eq!(scalable, ["dctcp", "prague"]);
+        assert_eq!(scalable, ["dctcp", "prague", "dcqcn"]);
     }
 
     /// Each controller gets the samples that it uses: round trips or delivery rates. The test also
@@ -202,7 +203,8 @@ mod tests {
                 }
                 _ => Capabilities::RoundTrips,
             };
-            let own_recovery = samples == Capabilities::Rates || known.name == "swift";
+            let own_recovery =
+                samples == Capabilities::Rates || ["swift", "dcqcn"].contains(&known.name);
             let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),

@@ -89,8 +89,8 @@ fn the_round_trip_of_swift_is_its_target() {
 /// Without smaller windows each of N flows has a packet in flight, so that a round trip takes N
 /// packets of the link. Table 3 has 8.7 Gb/s and 28.7 % of losses, and 49.5 Gb/s with 110 us.
 ///
-/// The largest target is 25 us + 100 us. Each acknowledgment adds a packet to a window below one, so
-/// that in a round trip the queue grows by another target at most.
+/// The largest target is 25 us + 100 us. Each acknowledgment adds a packet to a window below one.
+/// In a round trip the queue therefore grows by another target at most.
 #[test]
 fn windows_below_a_packet_hold_the_target_in_a_large_incast() {
     let run = |min_cwnd| {
@@ -151,4 +151,70 @@ measure = "30ms"
     let (with, without) = (share(20), share(0));
     assert!((0.4..0.6).contains(&with), "{with}");
     assert!(without < 0.1, "{without}");
+}
+
+/// Flows of DCQCN with packets of 1000 bytes of payload, of which the link carries 5 million per
+/// second.
+fn dcqcn(flows: usize, slope: f64) -> Report {
+    run(&format!(
+        r#"
+[link]
+rate = "41.6Gbps"
+buffer = "20MB"
+queue = {{ kind = "red", min = "5p", max = "5005p", max_p = {}, weight = 1.0, gentle = false, adaptive = false, wait = false }}
+[[flows]]
+count = {flows}
+cca = "dcqcn"
+ecn = true
+rtt = "8us"
+packet = "1040B"
+initial_window = "100p"
+start = {{ uniform = ["0s", "1ms"] }}
+[run]
+warmup = "100ms"
+measure = "200ms"
+"#,
+        slope * 5e3
+    ))
+}
+
+/// Equation 14 of Zhu et al. 2016: the marking probability at rest, approximately.
+fn dcqcn_probability(flows: usize) -> f64 {
+    let (rate, additive, timer, bytes, alpha_timer) = (5e6, 5e3, 55e-6, 1e4, 55e-6);
+    let flows = flows as f64;
+    let increases = 1.0 / bytes + flows / (timer * rate);
+    let cube = additive * flows * flows / (alpha_timer * rate * rate) * increases * increases;
+    libm::cbrt(cube)
+}
+
+/// Zhu et al. 2016, theorem 1: flows of DCQCN share a link evenly, at a marking probability that
+/// the flows alone decide. Its approximation neglects the iterations of fast recovery and the time
+/// between notifications, a fifth at these rates. The queue is as long as these marks need: RED
+/// spreads them evenly, which doubles their number (Floyd and Jacobson 1993, section 7).
+#[test]
+fn flows_of_dcqcn_rest_at_the_marks_of_the_fluid_model() {
+    for flows in [2, 4, 10, 20] {
+        for slope in [5e-5, 2e-4] {
+            let report = dcqcn(flows, slope);
+            let expected = dcqcn_probability(flows);
+            let marked = value(&report, Metric::MarkRate);
+            let context = format!("{flows} {slope}: {marked} {expected}");
+            assert!((marked / expected - 1.0).abs() < 0.2, "{context}");
+            let queue = value(&report, Metric::QueueMean);
+            let marking = 5.0 + marked / (2.0 * slope);
+            assert!((queue / marking - 1.0).abs() < 0.15, "{context} {queue}");
+            assert!(value(&report, Metric::JainIndex) > 0.99, "{context}");
+            assert!(value(&report, Metric::Utilization) > 0.99, "{context}");
+            assert_eq!(value(&report, Metric::LossRate), 0.0);
+        }
+    }
+}
+
+/// Zhu et al. 2015, section 3.1: a flow starts at the line rate, and nothing but a mark lowers it.
+#[test]
+fn one_flow_of_dcqcn_stays_at_the_line_rate() {
+    let report = dcqcn(1, 5e-5);
+    assert_eq!(value(&report, Metric::MarkRate), 0.0);
+    assert!(value(&report, Metric::Utilization) > 0.999);
+    assert!(value(&report, Metric::QueueMean) < 1.0);
 }
