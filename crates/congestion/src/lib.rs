@@ -47,6 +47,7 @@ pub mod scalable;
 pub mod segmentation;
 pub mod slow_start;
 pub mod swift;
+pub mod timely;
 pub mod vegas;
 pub mod westwood;
 mod whole_packets;

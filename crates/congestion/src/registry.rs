@@ -97,6 +97,7 @@ controllers! {
     Cdg(Box<crate::cdg::CdgController>),
     Swift(Box<crate::swift::SwiftController>),
     Dcqcn(Box<crate::dcqcn::DcqcnController>),
+    Timely(Box<crate::timely::TimelyController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -203,8 +204,8 @@ mod tests {
                 }
                 _ => Capabilities::RoundTrips,
             };
-            let own_recovery =
-                samples == Capabilities::Rates || ["swift", "dcqcn"].contains(&known.name);
+            let own_recovery = samples == Capabilities::Rates
+                || ["swift", "dcqcn", "timely"].contains(&known.name);
             let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),

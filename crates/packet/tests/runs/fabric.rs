@@ -218,3 +218,91 @@ fn one_flow_of_dcqcn_stays_at_the_line_rate() {
     assert!(value(&report, Metric::Utilization) > 0.999);
     assert!(value(&report, Metric::QueueMean) < 1.0);
 }
+
+/// Flows of TIMELY over 10 Gb/s of payload, a group each, at these initial rates in Gb/s.
+fn timely(variant: &str, rates: &[f64]) -> Report {
+    let groups: Vec<String> = rates
+        .iter()
+        .map(|rate| {
+            format!(
+                r#"
+[[flows]]
+cca = {{ kind = "timely", variant = "{variant}", initial_rate = "{rate}Gbps" }}
+rtt = "20us"
+packet = "1040B"
+initial_window = "100p"
+start = {{ uniform = ["0s", "100us"] }}
+"#
+            )
+        })
+        .collect();
+    run(&format!(
+        r#"
+[link]
+rate = "10.4Gbps"
+buffer = "20MB"
+{}
+[run]
+warmup = "100ms"
+measure = "100ms"
+"#,
+        groups.concat()
+    ))
+}
+
+/// Microseconds of a round trip of TIMELY with this queueing delay.
+fn timely_us(report: &Report, queueing: Metric) -> f64 {
+    20.8 + 1e6 * value(report, queueing)
+}
+
+/// Zhu et al. 2016, section 4.3: the only fixed point of the patched variant has a gradient of zero
+/// and a weight of 1/2. There `delta = R beta (RTT - T_low) / T_low` with `R = C/N`, so that the
+/// round trip is `T_low (1 + N delta / (beta C))`. Flows share evenly, whatever rates they start at.
+#[test]
+fn flows_of_patched_timely_rest_at_their_fixed_point() {
+    for (rates, error) in [
+        (&[5.0; 2][..], 0.01),
+        (&[9.0, 1.0], 0.01),
+        (&[4.0, 3.0, 2.0, 1.0], 0.01),
+        (&[1.0; 10], 0.01),
+        // The rounds of 40 flows take longer than the gradient looks back.
+        (&[0.25; 40], 0.1),
+    ] {
+        let report = timely("patched", rates);
+        let flows = rates.len() as f64;
+        let expected = 50.0 * (1.0 + flows * 10e6 / (0.008 * 10e9));
+        let found = timely_us(&report, Metric::QueueDelayMean);
+        let context = format!("{rates:?}: {found} {expected}");
+        assert!((found / expected - 1.0).abs() < error, "{context}");
+        assert!(value(&report, Metric::Utilization) > 0.999, "{context}");
+        for group in 0..rates.len() {
+            let share = of_group(&report, group, Metric::Goodput) * flows / 10e9;
+            assert!((share - 1.0).abs() < 0.1, "{context} {group} {share}");
+        }
+    }
+}
+
+/// Theorem 3 of Zhu et al. 2016: the original has no fixed point, and shares may be as uneven as
+/// they happen to be. The round trip goes up and down around the lower threshold, far below the
+/// upper one, and the link is nearly full.
+#[test]
+fn flows_of_timely_stay_around_the_lower_threshold_and_do_not_share_evenly() {
+    for rates in [&[5.0; 2][..], &[7.0, 3.0], &[2.5; 4]] {
+        let report = timely("original", rates);
+        let low = timely_us(&report, Metric::QueueDelayP05);
+        let high = timely_us(&report, Metric::QueueDelayP99);
+        let context = format!("{rates:?}: {low} {high}");
+        // The increments of a round trip of 50 us come after it has passed the threshold.
+        assert!(low < 50.0 && (45.0..100.0).contains(&high), "{context}");
+        assert!(value(&report, Metric::Utilization) > 0.95, "{context}");
+        assert_eq!(value(&report, Metric::LossRate), 0.0);
+        let shares: Vec<f64> = (0..rates.len())
+            .map(|group| of_group(&report, group, Metric::Goodput))
+            .collect();
+        let [least, most] = [
+            shares.iter().fold(f64::INFINITY, |a, b| a.min(*b)),
+            shares.iter().fold(0.0_f64, |a, b| a.max(*b)),
+        ];
+        assert!(most > 1.5 * least, "{context} {shares:?}");
+    }
+}
