@@ -1,13 +1,13 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015): the rate follows the gradient of the round-trip time.
 //!
-//! The rules are those of algorithm 1 of the paper. `variant = "patched"` has the correction of Zhu
-//! et al. (CoNEXT 2016, section 4.3). Flows then have one fixed point and share evenly. These points
-//! deviate:
+//! The rules are those of algorithm 1 of the paper. `variant = "patched"` has the correction of
+//! Zhu et al. (CoNEXT 2016, section 4.3). Flows then have one fixed point and share evenly. These
+//! points deviate:
 //!
 //! - Packets leave one by one at the rate. TIMELY sends bursts of a segment at the line rate, and
 //!   subtracts the time that a burst takes from its round trip.
-//! - The completion of a segment is the acknowledgment of as many bytes. Its round-trip time is that
-//!   of the newest packet.
+//! - The completion of a segment is the acknowledgment of as many bytes. Its round-trip time is
+//!   that of the newest packet.
 //! - If `min_rtt` is not set, the gradient is relative to the shortest round trip that the flow
 //!   measured. The paper sets it.
 //! - A window opens by each packet that arrives, from the stack's initial window on. TIMELY has

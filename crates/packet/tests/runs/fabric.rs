@@ -257,7 +257,7 @@ fn timely_us(report: &Report, queueing: Metric) -> f64 {
 
 /// Zhu et al. 2016, section 4.3: the only fixed point of the patched variant has a gradient of zero
 /// and a weight of 1/2. There `delta = R beta (RTT - T_low) / T_low` with `R = C/N`, so that the
-/// round trip is `T_low (1 + N delta / (beta C))`. Flows share evenly, whatever rates they start at.
+/// round trip is `T_low (1 + N delta / (beta C))`. Flows share evenly, whatever their first rates.
 #[test]
 fn flows_of_patched_timely_rest_at_their_fixed_point() {
     for (rates, error) in [
