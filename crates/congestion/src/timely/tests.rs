@@ -66,9 +66,9 @@ fn the_fifth_completion_without_a_rise_adds_five_increments() {
     near(after(&mut timely, &[100.0; 4]), 4.04);
     near(after(&mut timely, &[100.0]), 4.09);
     near(after(&mut timely, &[99.0]), 4.14);
-    // Any other completion ends the row.
-    near(after(&mut timely, &[40.0]), 4.15);
-    near(after(&mut timely, &[40.0, 40.0]), 4.17);
+    // A rise by a tenth of the minimum ends the row.
+    near(after(&mut timely, &[101.0]), 4.14 * 0.92);
+    near(after(&mut timely, &[101.0]), 4.14 * 0.92 + 0.01);
 }
 
 /// Differences of 8 and 0 us with alpha = 1/4: the average is 2 and then 1.5 us of 20.
@@ -160,6 +160,19 @@ fn a_segment_completes_with_its_last_packet() {
     assert_eq!((timely.bytes, at.cwnd), (0.0, 74.0));
     let pace = timely.pacing(&at, &Path::default()).unwrap();
     assert_eq!((pace.rate, pace.quantum), (timely.rate / 8000.0, 1.0));
+}
+
+/// Segments of 2500 bytes: the third packet completes one, and 500 bytes are left for the next.
+#[test]
+fn bytes_beyond_a_segment_count_for_the_next() {
+    let mut timely = with(&[("segment", Value::Bytes(Bytes::new(2500)))]);
+    let mut at = window(10.0, f64::INFINITY);
+    let mut rates = Vec::new();
+    for _ in 0..5 {
+        timely.on_sample(&mut at, &sample(40e-6), &Path::default());
+        rates.push((timely.rate / 1e7).round());
+    }
+    assert_eq!(rates, [400.0, 400.0, 401.0, 401.0, 402.0]);
 }
 
 #[test]
