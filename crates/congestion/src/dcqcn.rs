@@ -239,7 +239,7 @@ impl CongestionControl for DcqcnController {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
         self.window.adopt(window);
-        self.window.open(sample.arrived);
+        self.window.open(sample);
         self.window.apply(window);
         let sent = sample.next.saturating_sub(self.next);
         self.next = self.next.max(sample.next);

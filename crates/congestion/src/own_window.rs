@@ -2,7 +2,7 @@
 //! ([`Requirements::own_recovery`](crate::packet::Requirements::own_recovery)). It may be smaller
 //! than a packet; the engine's window is then one packet, and pacing does the rest.
 
-use crate::packet::Window;
+use crate::packet::{LossState, Sample, Window};
 
 /// The smallest window of the engine, packets.
 const SMALLEST: f64 = 1.0;
@@ -38,11 +38,13 @@ impl OwnWindow {
         }
     }
 
-    /// Opens the window for `arrived` packets, as slow start without a threshold does (RFC 5681
-    /// section 3.1). A controller that sets a rate has no window of its own. This one prevents that
-    /// a sender sends without acknowledgments.
-    pub(crate) fn open(&mut self, arrived: f64) {
-        self.packets = (self.packets + arrived).min(LARGEST);
+    /// Opens the window for the packets that arrived, as slow start without a threshold does (RFC
+    /// 5681 section 3.1), unless losses are under repair. A controller that sets a rate has no
+    /// window of its own. This one prevents that a sender sends without acknowledgments.
+    pub(crate) fn open(&mut self, sample: &Sample) {
+        if sample.state != LossState::Recovery {
+            self.packets = (self.packets + sample.arrived).min(LARGEST);
+        }
     }
 
     /// One packet, after a timeout (RFC 5681 section 3.1).
@@ -66,7 +68,7 @@ impl OwnWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::tests::window;
+    use crate::packet::tests::{sample, window};
 
     #[test]
     fn a_window_below_a_packet_is_a_packet_to_the_engine() {
@@ -104,9 +106,16 @@ mod tests {
             packets: 10.0,
             ..OwnWindow::default()
         };
-        own.open(4.0);
+        let mut seen = sample(1e-3);
+        seen.arrived = 4.0;
+        own.open(&seen);
         assert_eq!(own.packets, 14.0);
-        own.open(1e9);
+        seen.state = LossState::Recovery;
+        own.open(&seen);
+        assert_eq!(own.packets, 14.0);
+        seen.state = LossState::Timeout;
+        seen.arrived = 1e9;
+        own.open(&seen);
         assert_eq!(own.packets, 8_388_608.0);
         own.close();
         assert_eq!(own.packets, 1.0);

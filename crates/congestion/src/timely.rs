@@ -183,7 +183,7 @@ impl CongestionControl for TimelyController {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, _: &Path) {
         self.window.adopt(window);
-        self.window.open(sample.arrived);
+        self.window.open(sample);
         self.window.apply(window);
         self.bytes += sample.arrived * self.payload;
         let Some(rtt) = sample.rtt else {
