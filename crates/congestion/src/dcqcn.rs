@@ -276,14 +276,14 @@ impl Registered for DcqcnController {
         source: "Zhu et al., SIGCOMM 2015, section 3",
         checked: &[
             parameter::Evidence::Theory(
-                "the fixed point of Zhu et al., CoNEXT 2016, theorem 1: marks, alpha and queue",
+                "the fixed point of Zhu et al., CoNEXT 2016, section 3: marks, alpha and queue",
             ),
             parameter::Evidence::Trace("equations 1 to 4 and figure 7 of the paper"),
         ],
         parameters: &[
             Parameter {
                 name: "g",
-                meaning: "Weight of a notification in α (equation 1; figure 14: 1/256).",
+                meaning: "Weight of a notification in α (equation 1); the value of the paper's deployment.",
                 kind: ParameterKind::Number {
                     min: 1e-6,
                     max: 1.0,
@@ -293,13 +293,13 @@ impl Registered for DcqcnController {
             },
             Parameter {
                 name: "timer",
-                meaning: "Time T between increases of the rate (figure 14).",
+                meaning: "Time T between increases of the rate; the value of the paper's deployment.",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::from_micros(55)),
             },
             Parameter {
                 name: "byte_counter",
-                meaning: "Bytes B sent between increases of the rate (figure 14).",
+                meaning: "Bytes B sent between increases of the rate; the value of the paper's deployment.",
                 kind: ParameterKind::Bytes,
                 default: Value::Bytes(Bytes::new(10_000_000)),
             },

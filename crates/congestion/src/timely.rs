@@ -27,7 +27,7 @@ use crate::packet::{
 use crate::registration::{Description, Registered};
 
 /// Completions in a row without a rise of the round-trip time from which the increment is
-/// hyperactive, and its factor (section 4.3: HAI).
+/// hyperactive, and its factor (hyperactive increase, HAI).
 const HAI_COMPLETIONS: u32 = 5;
 const HAI_FACTOR: f64 = 5.0;
 
@@ -35,7 +35,7 @@ const HAI_FACTOR: f64 = 5.0;
 const BETA: f64 = 0.8;
 const PATCHED_BETA: f64 = 0.008;
 
-/// Slope and middle of the patched variant's weight (equation 30 of Zhu et al. 2016).
+/// Slope and middle of the patched variant's weight (Zhu et al. 2016, section 4.3).
 const WEIGHT_SLOPE: f64 = 2.0;
 const WEIGHT_AT_REST: f64 = 0.5;
 
@@ -118,7 +118,7 @@ impl TimelyController {
         self.bound();
     }
 
-    /// The rate between both thresholds (algorithm 2 of Zhu et al. 2016).
+    /// The rate between both thresholds (Zhu et al. 2016, section 4.3).
     fn patched(&self, rtt: f64, gradient: f64) -> f64 {
         let Settings {
             beta,
@@ -220,7 +220,7 @@ impl Registered for TimelyController {
             parameter::Evidence::Theory(
                 "the fixed point of the patched variant (Zhu et al., CoNEXT 2016), and that the original has none",
             ),
-            parameter::Evidence::Trace("algorithm 1, and algorithm 2 of Zhu et al. 2016"),
+            parameter::Evidence::Trace("algorithm 1, and the correction of Zhu et al. 2016"),
         ],
         parameters: &[
             Parameter {
@@ -233,7 +233,7 @@ impl Registered for TimelyController {
             },
             Parameter {
                 name: "alpha",
-                meaning: "Weight of the newest difference of round-trip times (algorithm 1; 0.875 in Zhu et al. 2016).",
+                meaning: "Weight of the newest difference of round-trip times (algorithm 1; value of Zhu et al. 2016).",
                 kind: ParameterKind::Number {
                     min: 1e-3,
                     max: 1.0,
@@ -253,13 +253,13 @@ impl Registered for TimelyController {
             },
             Parameter {
                 name: "t_low",
-                meaning: "Round-trip time below which the rate grows whatever the gradient (section 4.4).",
+                meaning: "Round-trip time below which the rate grows whatever the gradient (algorithm 1; value of Zhu et al. 2016).",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::from_micros(50)),
             },
             Parameter {
                 name: "t_high",
-                meaning: "Round-trip time above which the rate falls whatever the gradient (section 4.4).",
+                meaning: "Round-trip time above which the rate falls whatever the gradient (algorithm 1; value of Zhu et al. 2016).",
                 kind: ParameterKind::Time,
                 default: Value::Time(Time::from_micros(500)),
             },
@@ -277,13 +277,13 @@ impl Registered for TimelyController {
             },
             Parameter {
                 name: "delta",
-                meaning: "Additive increment (algorithm 1; section 5: 10 Mb/s).",
+                meaning: "Additive increment (algorithm 1; value of the authors' code for 10 Gb/s).",
                 kind: ParameterKind::Rate,
                 default: Value::Rate(Rate::from_bits_per_second(10_000_000)),
             },
             Parameter {
                 name: "segment",
-                meaning: "Bytes whose acknowledgment is a completion: 16 to 64 kB (section 3).",
+                meaning: "Bytes whose acknowledgment is a completion: 16 to 64 kB in the paper.",
                 kind: ParameterKind::Bytes,
                 default: Value::Bytes(Bytes::new(16_000)),
             },
@@ -301,7 +301,7 @@ impl Registered for TimelyController {
             },
             Parameter {
                 name: "initial_rate",
-                meaning: "Rate at which a flow starts: the line rate over one more than the active flows of its host (section 5). Automatic: `line_rate`.",
+                meaning: "Rate at which a flow starts: the line rate over one more than the active flows of its host. Automatic: `line_rate`.",
                 kind: ParameterKind::Rate,
                 default: Value::Automatic,
             },

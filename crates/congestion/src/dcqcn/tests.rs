@@ -384,7 +384,7 @@ fn fixed_point_of_renewals(rate: f64) -> (f64, f64) {
     (low / rate, balance(low).1)
 }
 
-/// Theorem 1 of Zhu et al. 2016 over a link of 40 Gb/s: the flows share it evenly, and marks, alpha
+/// Zhu et al. 2016, section 3, over a link of 40 Gb/s: the flows share it evenly, and marks, alpha
 /// and queue rest at the fixed point. The renewals hold to a tenth, because the queue oscillates.
 /// The equations of the fluid model have fewer marks: they lack the times without notifications.
 #[test]

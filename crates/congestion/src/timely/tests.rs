@@ -1,4 +1,4 @@
-//! Algorithm 1 of the paper and algorithm 2 of Zhu et al. 2016, by hand.
+//! Algorithm 1 of the paper and the correction of Zhu et al. 2016, by hand.
 
 use super::*;
 use crate::packet::tests::{sample, window};
@@ -81,7 +81,7 @@ fn the_gradient_is_a_moving_average() {
     near(after(&mut timely, &[108.0]), 4.01 * 0.92 * 0.94);
 }
 
-/// Algorithm 2 of Zhu et al. 2016, with beta = 0.008 and a reference of 50 us.
+/// Zhu et al. 2016, section 4.3, with beta = 0.008 and a reference of 50 us.
 #[test]
 fn the_patched_rate_weighs_increment_and_error() {
     for (rtts_us, expected) in [

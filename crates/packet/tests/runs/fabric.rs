@@ -178,7 +178,7 @@ measure = "200ms"
     ))
 }
 
-/// Equation 14 of Zhu et al. 2016: the marking probability at rest, approximately.
+/// Zhu et al. 2016, section 3: the marking probability at rest, approximately.
 fn dcqcn_probability(flows: usize) -> f64 {
     let (rate, additive, timer, bytes, alpha_timer) = (5e6, 5e3, 55e-6, 1e4, 55e-6);
     let flows = flows as f64;
@@ -187,7 +187,7 @@ fn dcqcn_probability(flows: usize) -> f64 {
     libm::cbrt(cube)
 }
 
-/// Zhu et al. 2016, theorem 1: flows of DCQCN share a link evenly, at a marking probability that
+/// Zhu et al. 2016, section 3: flows of DCQCN share a link evenly, at a marking probability that
 /// the flows alone decide. Its approximation neglects the iterations of fast recovery and the time
 /// between notifications, a fifth at these rates. The queue is as long as these marks need: RED
 /// spreads them evenly, which doubles their number (Floyd and Jacobson 1993, section 7).
@@ -282,7 +282,7 @@ fn flows_of_patched_timely_rest_at_their_fixed_point() {
     }
 }
 
-/// Theorem 3 of Zhu et al. 2016: the original has no fixed point, and shares may be as uneven as
+/// Zhu et al. 2016, section 4: the original has no fixed point, and shares may be as uneven as
 /// they happen to be. The round trip goes up and down around the lower threshold, far below the
 /// upper one, and the link is nearly full.
 #[test]
