@@ -95,6 +95,9 @@ controllers! {
     Ledbat(Box<crate::ledbat::LedbatController>),
     Copa(Box<crate::copa::CopaController>),
     Cdg(Box<crate::cdg::CdgController>),
+    Swift(Box<crate::swift::SwiftController>),
+    Dcqcn(Box<crate::dcqcn::DcqcnController>),
+    Timely(Box<crate::timely::TimelyController>),
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -182,7 +185,7 @@ mod tests {
             assert_eq!(made.requirements().accurate_ecn, counts, "{}", known.name);
             scalable.extend(counts.then_some(known.name));
         }
-        assert_eq!(scalable, ["dctcp", "prague"]);
+        assert_eq!(scalable, ["dctcp", "prague", "dcqcn"]);
     }
 
     /// Each controller gets the samples that it uses: round trips or delivery rates. The test also
@@ -201,7 +204,9 @@ mod tests {
                 }
                 _ => Capabilities::RoundTrips,
             };
-            let expected = (samples, samples == Capabilities::Rates);
+            let own_recovery = samples == Capabilities::Rates
+                || ["swift", "dcqcn", "timely"].contains(&known.name);
+            let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),
                 expected,

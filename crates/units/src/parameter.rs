@@ -228,6 +228,17 @@ impl Parameters {
         }
     }
 
+    /// The bit rate `name`.
+    ///
+    /// # Panics
+    /// In the same case as [`Self::number`].
+    pub fn rate(&self, name: &str) -> Rate {
+        match self.get(name) {
+            Value::Rate(x) => x,
+            other => panic!("parameter `{name}` is {other:?}, not a rate"),
+        }
+    }
+
     /// The threshold `name`.
     ///
     /// # Panics

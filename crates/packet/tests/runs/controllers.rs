@@ -11,6 +11,47 @@ fn names() -> impl Iterator<Item = &'static str> {
     forebay_congestion::descriptions().iter().map(|d| d.name)
 }
 
+/// The controller as a group names it, for a link of this rate and this round trip. The times and
+/// rates of controllers that set rates belong to 40 Gb/s and 20 us. They are scaled to the link.
+fn suited(name: &str, mbps: f64, rtt_ms: f64) -> String {
+    let us = |time: f64| format!("\"{}us\"", time * rtt_ms * 1e3 / 20.0);
+    let kbps = |rate: f64| format!("\"{}kbps\"", 1e3 * rate * mbps / 40e3);
+    match name {
+        "dcqcn" => format!(
+            "{{ kind = \"dcqcn\", timer = {}, alpha_timer = {}, cnp_interval = {}, r_ai = {}, r_hai = {}, min_rate = {}, line_rate = {} }}",
+            us(55.0),
+            us(55.0),
+            us(50.0),
+            kbps(40.0),
+            kbps(400.0),
+            kbps(100.0),
+            kbps(40e3)
+        ),
+        // Hosts vary, and losses halve the rate: smaller segments and larger increments than the
+        // paper's, so that the rate recovers from losses.
+        "timely" => format!(
+            "{{ kind = \"timely\", t_low = {}, t_high = {}, delta = {}, min_rate = {}, line_rate = {}, segment = \"3kB\" }}",
+            us(25.0),
+            us(35.0),
+            kbps(200.0),
+            kbps(40.0),
+            kbps(40e3)
+        ),
+        _ => format!("\"{name}\""),
+    }
+}
+
+/// The controller as the group with delayed acknowledgments names it.
+fn with_delayed_acks(name: &str) -> String {
+    match name {
+        // Hosts of data centers do not delay acknowledgments (Kumar et al. 2020, section 3.6). The
+        // target and the thresholds cover them here.
+        "swift" => "{ kind = \"swift\", base_target = \"100ms\" }".to_owned(),
+        "timely" => suited(name, 5.0, 80.0),
+        _ => suited(name, 5.0, 40.0),
+    }
+}
+
 /// One flow sends through a buffer of one bandwidth-delay product. A controller that reduces its
 /// window by at most a half keeps such a link busy. The margins are the drain of BBR (200 ms and
 /// two round trips of 10 s), its pacing margin of 1 %, and the slowdowns of LEDBAT++, which may
@@ -21,6 +62,7 @@ fn names() -> impl Iterator<Item = &'static str> {
 #[test]
 fn one_flow_fills_an_empty_link() {
     for name in names() {
+        let cca = suited(name, 20.0, 40.0);
         for (recovery, processing) in RECOVERIES
             .into_iter()
             .flat_map(|recovery| ["0s", "packet"].map(|processing| (recovery, processing)))
@@ -32,7 +74,7 @@ fn one_flow_fills_an_empty_link() {
 rate = "20Mbps"
 buffer = "1BDP"
 [[flows]]
-cca = "{name}"
+cca = {cca}
 recovery = "{recovery}"
 min_rto = "200ms"
 partial_ack_timer = "every"
@@ -65,6 +107,7 @@ measure = "60s"
 #[test]
 fn heavy_loss_leaves_the_counts_right_and_no_flow_dead() {
     for (number, name) in names().enumerate() {
+        let cca = with_delayed_acks(name);
         for recovery in RECOVERIES {
             for (packets, pacing, ecn) in [(1, false, false), (2, false, true), (2, true, false)] {
                 let text = format!(
@@ -75,7 +118,7 @@ buffer = "{}p"
 queue = {{ kind = "step", threshold = "2p" }}
 [[flows]]
 count = 12
-cca = "{name}"
+cca = {cca}
 recovery = "{recovery}"
 delayed_ack = {{ packets = {packets}, timeout = "40ms" }}
 pacing = {pacing}
@@ -114,6 +157,7 @@ measure = "40s"
 #[test]
 fn transfers_end_and_begin_again() {
     for name in names() {
+        let cca = suited(name, 10.0, 50.0);
         for stack in ["rfc", "ns2", "linux"] {
             let text = format!(
                 r#"
@@ -121,7 +165,7 @@ fn transfers_end_and_begin_again() {
 rate = "10Mbps"
 buffer = "20p"
 [[flows]]
-cca = "{name}"
+cca = {cca}
 stack = "{stack}"
 rtt = "50ms"
 packet = "1500B"
@@ -143,6 +187,7 @@ measure = "60s"
 #[test]
 fn a_run_repeats_itself() {
     for name in names() {
+        let cca = suited(name, 20.0, 40.0);
         let text = format!(
             r#"
 [link]
@@ -150,7 +195,7 @@ rate = "20Mbps"
 buffer = "20p"
 [[flows]]
 count = 3
-cca = "{name}"
+cca = {cca}
 stack = "linux"
 rtt = ["20ms", "30ms", "45ms"]
 packet = "1500B"
@@ -266,6 +311,7 @@ measure = "60s"
 #[test]
 fn only_bbr_and_cdg_draw() {
     for name in names() {
+        let cca = suited(name, 20.0, 40.0);
         let text = format!(
             r#"
 [link]
@@ -273,7 +319,7 @@ rate = "20Mbps"
 buffer = "1BDP"
 [[flows]]
 count = 3
-cca = "{name}"
+cca = {cca}
 rtt = ["40ms", "41ms", "43ms"]
 packet = "1500B"
 processing = "0s"

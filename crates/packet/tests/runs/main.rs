@@ -14,6 +14,7 @@ mod docsis;
 mod drain_time;
 mod engine;
 mod equilibria;
+mod fabric;
 mod frto;
 mod linux;
 mod lossless;
