@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from forebay.comparison.comparison import compare
     from forebay.configuration.verbs import Configuration, Translation, configure, translate
     from forebay.explanation import Explanation, explain
+    from forebay.fabric.audit_answer import Audit, Finding
     from forebay.fabric.headroom import headroom
     from forebay.fabric.headroom_answer import Headroom
+    from forebay.fabric.switch_audit import audit
     from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from forebay.sweeps.sweeping import Sweep, sweep
 
 __all__ = [
+    "Audit",
     "Axis",
     "BufferSize",
     "CheckReport",
@@ -67,6 +70,7 @@ __all__ = [
     "Emulated",
     "Estimate",
     "Explanation",
+    "Finding",
     "ForebayError",
     "Gallery",
     "GroupReport",
@@ -85,6 +89,7 @@ __all__ = [
     "UntrustedError",
     "Warning",
     "__version__",
+    "audit",
     "check",
     "compare",
     "configure",
@@ -102,6 +107,7 @@ __all__ = [
 
 #: Module of each public name: NumPy, SciPy and Matplotlib load only when they are needed.
 _HOMES = {
+    "Audit": "forebay.fabric.audit_answer",
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.results.report",
     "CheckReport": "forebay.search.check_report",
@@ -112,6 +118,7 @@ _HOMES = {
     "Emulated": "forebay.measurement.emulating",
     "Estimate": "forebay.results.report",
     "Explanation": "forebay.explanation",
+    "Finding": "forebay.fabric.audit_answer",
     "Gallery": "forebay.papers.gallery",
     "GroupReport": "forebay.results.report",
     "Headroom": "forebay.fabric.headroom_answer",
@@ -124,6 +131,7 @@ _HOMES = {
     "Translation": "forebay.configuration.verbs",
     "Warning": "forebay.results.warning",
     "__version__": "forebay._core",
+    "audit": "forebay.fabric.switch_audit",
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
     "configure": "forebay.configuration.verbs",

@@ -93,7 +93,7 @@ RESPONSES = {
 @pytest.mark.parametrize("rate", RESPONSES)
 @pytest.mark.parametrize("model", ["sonic-mellanox", "ieee"])
 def test_the_response_of_the_peer_is_that_of_annex_31b(rate: int, model: str) -> None:
-    found = forebay.headroom(f"{rate}Mbps", "5m", model=model)
+    found = forebay.headroom(f"{rate}Mbps", "5m", model=model, release="202411")
     (part,) = (each for each in found.parts if each.name == "response of the peer")
     assert part.bytes == RESPONSES[rate]
     assert set(RESPONSES) == set(PAUSE_QUANTA)
@@ -263,6 +263,26 @@ def test_a_port_of_8_lanes_reserves_a_second_pipeline_latency_and_a_frame() -> N
     assert eight.size - four.size == 19 * 1024 + 9 * 1024
 
 
+@pytest.mark.parametrize("asic", ["spectrum-1", "spectrum-3", "spectrum-4", "spectrum-6", "vs"])
+@pytest.mark.parametrize("rate", ["1Gbps", "10Gbps", "100Gbps", "400Gbps", "800Gbps"])
+@pytest.mark.parametrize("share", ["0%", "50%", "100%"])
+def test_no_release_needs_more_than_the_release_of_the_default(asic: str, rate: str, share: str) -> None:
+    found = forebay.headroom(rate, "300m", asic=asic, small_packets=share)
+    of_releases = {
+        release: forebay.headroom(rate, "300m", asic=asic, small_packets=share, release=release).xoff
+        for release in RELEASES
+    }
+    assert found.xoff == max(of_releases.values())
+    assert found.release == max(release for release, xoff in of_releases.items() if xoff == found.xoff)
+    assert any("needs the most memory" in text for text in found.assumptions)
+
+
+def test_a_given_release_is_used_and_not_assumed() -> None:
+    found = forebay.headroom("100Gbps", "300m", asic="spectrum-4", release="master")
+    assert (found.release, found.xoff) == ("master", 95_232)
+    assert not any("needs the most memory" in text for text in found.assumptions)
+
+
 @pytest.mark.parametrize(
     ("asic", "rate", "xon"),
     [
@@ -275,7 +295,7 @@ def test_a_port_of_8_lanes_reserves_a_second_pipeline_latency_and_a_frame() -> N
 )
 def test_a_rate_that_an_asic_has_only_with_8_lanes_has_8_lanes(asic: str, rate: str, xon: int) -> None:
     """The static tables of SN4700, SN5600 and SN6810 have these values; SONiC gives SN5640 the lanes of SN5600."""
-    assert forebay.headroom(rate, "40m", asic=asic).xon == xon
+    assert forebay.headroom(rate, "40m", asic=asic, release="202411").xon == xon
 
 
 def test_the_gearbox_of_a_device_is_counted_in_both_directions() -> None:

@@ -53,7 +53,8 @@ def test_the_printed_parts_add_up_to_the_printed_size() -> None:
 
 
 def test_json_has_xon_xoff_and_size_in_bytes() -> None:
-    data = json.loads(called(*PORT, "--mtu", "9100B", "--asic", "spectrum-4", "--small-packets", "50%", "--json").out)
+    given = ("--mtu", "9100B", "--asic", "spectrum-4", "--small-packets", "50%", "--release", "master")
+    data = json.loads(called(*PORT, *given, "--json").out)
     assert (data["xon"], data["xoff"], data["size"]) == (19_456, 95_232, 114_688)
     assert sum(part["bytes"] for part in data["parts"]) == data["size"]
     assert set(data["parts"][0]) >= {"name", "bytes", "of", "formula", "source"}

@@ -51,7 +51,7 @@ __all__ = ["headroom"]
     "--release",
     type=RELEASE,
     metavar="NAME",
-    help="SONiC release whose calculation is used, such as 202305. By default master.",
+    help="SONiC release whose calculation is used, such as 202305. By default the one that needs the most.",
 )
 @click.option(
     "--table", type=Readable("a pg_profile_lookup.ini"), metavar="FILE", help="Table of the device (SONiC's format)."

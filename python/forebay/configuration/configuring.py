@@ -14,12 +14,22 @@ from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
-from forebay.configuration.reading import check_text
+from forebay.configuration.reading import MOST_CHARACTERS, check_text
 from forebay.errors import ForebayError, InputError
 from forebay.results.deprecated_names import DeprecatedName
 from forebay.scenario import Scenario
 
-__all__ = ["Configuration", "Translation", "check", "configure", "fit", "link_table", "translate", "unconfigured"]
+__all__ = [
+    "MOST_OF_SWITCH",
+    "Configuration",
+    "Translation",
+    "check",
+    "configure",
+    "fit",
+    "link_table",
+    "translate",
+    "unconfigured",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +116,8 @@ def check(names: Iterable[str], scenario: Scenario) -> tuple[Platform, ...]:
     return found
 
 
+#: Maximum length of a configuration that has all ports of a switch, in characters.
+MOST_OF_SWITCH = 2**26
 #: Disciplines whose delay does not depend on the limit, so that one of them serves a direction that was not simulated.
 _CONTROLLED = frozenset({"codel", "fq_codel", "pie", "fq_pie", "cake"})
 _IN_FRONT = (
@@ -225,7 +237,7 @@ def translate(text: str, name: str, assumed: Assumed) -> Translation:
     from forebay.configuration.platforms.registry import platform
 
     system = platform(name)
-    check_text(text)
+    check_text(text, MOST_OF_SWITCH if system.name == "sonic" else MOST_CHARACTERS)
     reading = system.read(text, assumed)
     if assumed.direction not in (None, reading.port.direction):
         other = reading.port.direction
@@ -290,6 +302,10 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
         lines.append(f'rate   = "{scenario_rate(port.rate)}"')
     if port.layer != "l3":
         lines.append(f'rate_layer = "{port.layer}"')
+    if port.memory is not None and port.memory_alpha is not None:
+        lines += ['memory = "pool"', f"memory_alpha = {_value(port.memory_alpha)}"]
+        if port.memory_reserved is not None:
+            lines.append(f'memory_reserved = "{_level(port.memory_reserved)}"')
     if port.limited:
         lines.append(f'buffer = "{_level(_together(port))}"')
     else:
@@ -298,6 +314,8 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines += _marking(port)
     lines.append(f"queue  = {_table(port.queue)}")
+    if port.memory is not None and port.memory_alpha is not None:
+        lines += ["", "[[memories]]", 'name = "pool"', f'size = "{_level(port.memory)}"']
     return "\n".join(lines) + "\n"
 
 

@@ -237,6 +237,10 @@ class Port:
         The queue of the link, or its classes.
     memory : Limit, optional
         Memory that the port shares with other ports.
+    memory_alpha : float, optional
+        Multiple of the free memory that the port's queue may hold.
+    memory_reserved : Limit, optional
+        Part of the memory that only this port may use.
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
     changing : bool
@@ -268,6 +272,8 @@ class Port:
     wire: Framing | None = None
     direction: Direction = "upload"
     other: int | None = None
+    memory_alpha: float | None = None
+    memory_reserved: Limit | None = None
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -298,6 +304,8 @@ class Port:
             medium="medium" in link,
             policed="policer" in link,
             shaper=_shaper(link, flows) if "shaper" in link and not changing else None,
+            memory_alpha=link.get("memory_alpha"),
+            memory_reserved=_limit(link["memory_reserved"]) if "memory_reserved" in link else None,
         )
 
     @property
@@ -482,6 +490,10 @@ def differences(requested: Port, fitted: Port) -> Iterator[tuple[str, str, str]]
         yield "framing", framed[0], framed[1]
     if requested.memory != fitted.memory:
         yield "memory", str(requested.memory or "none"), str(fitted.memory or "none")
+    if requested.memory_alpha != fitted.memory_alpha:
+        yield "memory_alpha", value_text(requested.memory_alpha), value_text(fitted.memory_alpha)
+    if requested.memory_reserved != fitted.memory_reserved:
+        yield "memory_reserved", value_text(requested.memory_reserved), value_text(fitted.memory_reserved)
     yield from _shaper_differences(requested.shaper, fitted.shaper)
     if isinstance(requested.queue, Classes) and isinstance(fitted.queue, Classes):
         if requested.queue.schedule != fitted.queue.schedule:

@@ -192,10 +192,10 @@ class Words:
         raise Mistake(f"`{text}`", allowed, closest(text, known)).error(self.line)
 
 
-def check_text(text: str) -> None:
+def check_text(text: str, most: int = MOST_CHARACTERS) -> None:
     """Refuse a text that is too long, or that has control characters, which could steer a terminal."""
-    if len(text) > MOST_CHARACTERS:
-        raise Mistake(f"{len(text)} characters", f"at most {MOST_CHARACTERS}, as of one port").error()
+    if len(text) > most:
+        raise Mistake(f"{len(text)} characters", f"at most {most}, as of one port").error()
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         if character := control(line.replace("\t", " ")):
             raise Mistake.word(character, "text without control characters").error(number)

@@ -65,6 +65,7 @@ def translate(
     rate: str | None = None,
     packet: str = "1500B",
     direction: Direction | None = None,
+    port: str | None = None,
 ) -> Translation:
     """Read a router's configuration, or what the router prints.
 
@@ -81,6 +82,8 @@ def translate(
     direction : str, optional
         Direction of an access line if the text shapes both: "upload" or "download". By default the upload, or the only
         one.
+    port : str, optional
+        Port of a SONiC switch, such as "Ethernet0". By default the first one.
 
     Returns
     -------
@@ -106,4 +109,4 @@ def translate(
         size = round(_core.parse_quantity(packet, "bytes"))
     if not 64 <= size <= 65_535:
         raise InputError(f"found `{packet}`; allowed: 64B to 65535B", "packet")
-    return configuring.translate(text, system.name, Assumed(bits, size, direction))
+    return configuring.translate(text, system.name, Assumed(bits, size, direction, port))

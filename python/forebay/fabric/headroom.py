@@ -39,6 +39,7 @@ from forebay.fabric.sonic_devices import (
     REVISIONS,
     Asic,
     Gearbox,
+    Revision,
 )
 from forebay.fabric.sonic_model import EIGHT_LANES, SonicInputs, sonic_headroom
 from forebay.fabric.table_answer import TableAnswer, table_headroom
@@ -48,8 +49,6 @@ __all__ = ["MODELS", "headroom"]
 
 #: Models by name.
 MODELS = ("sonic-mellanox", "sonic-barefoot", "sonic-vs", "mlx5", "ieee")
-#: The release whose calculation is used by default.
-NEWEST = "master"
 #: Share of small packets in SONiC's configuration, in percent (sonic-buildimage, buffers_config.j2).
 DEFAULT_SMALL_PACKETS = 50
 #: Rates in Mb/s up to which a generation of Spectrum is the first one that has them.
@@ -94,7 +93,8 @@ def headroom(
         Name of an ASIC or of a device, such as "spectrum-4" or "sn5600". By default the first generation of Spectrum
         that has ports of the rate.
     release : str, optional
-        SONiC release whose calculation is used, such as "202305". By default "master".
+        SONiC release whose calculation is used, such as "202305". By default the newest one of those that need the
+        most memory: too much headroom is safe, and too little is not.
     small_packets : str
         Share of small packets in the lossless traffic.
     lanes : int, optional
@@ -195,13 +195,23 @@ class _Request:
             return self.complete(mlx5_headroom(self.port, self.cell or CELL), MLX5_SOURCE, self.mlx5_assumptions())
         if self.model == "ieee":
             return self.complete(self.ieee(), IEEE_SOURCE, self.ieee_assumptions())
-        release = self.release or NEWEST
+        release = self.release or self.most_careful
         if self.asic.vendor == "barefoot" and release < FIRST_BAREFOOT:
             raise InputError(f"found `{release}`; allowed: {FIRST_BAREFOOT} or newer for {self.asic.name}", "release")
         inputs = self.sonic_inputs(release)
         found = sonic_headroom(inputs)
         source = next(part.source for part in found.parts if part.of == "xoff")
         return self.complete(found, source, tuple(self.sonic_assumptions(inputs)), release)
+
+    @property
+    def most_careful(self) -> str:
+        """The newest release of those whose calculation needs the most memory."""
+
+        def needed(revision: Revision) -> int:
+            return sonic_headroom(self.sonic_inputs(revision.releases[-1])).xoff
+
+        # Of equal ones, `max` takes the first.
+        return max(reversed(REVISIONS), key=needed).releases[-1]
 
     def complete(
         self, found: HeadroomSum, source: str, assumptions: tuple[str, ...], release: str | None = None
@@ -275,6 +285,8 @@ class _Request:
     def sonic_assumptions(self, inputs: SonicInputs) -> Iterator[str]:
         """Values that the arguments did not give."""
         asic, rate = inputs.asic, f"{self.port.rate_mbps / 1000:g} Gb/s"
+        if self.release is None and asic.vendor != "barefoot":
+            yield f"SONiC {self.most_careful}: of all releases, its calculation needs the most memory"
         if self.device is None and self.model == "sonic-mellanox":
             yield f"{asic.name}, the first generation with ports of {rate}; other generations need other headroom"
         elif self.device is None:

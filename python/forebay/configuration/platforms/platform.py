@@ -49,11 +49,14 @@ class Assumed:
         Bytes of a full packet, where something counts packets.
     direction : str or None
         The direction of an access line, where a configuration shapes both; None is the upload, or the only one.
+    interface : str or None
+        Name of the port, where a configuration has several; None is the first one.
     """
 
     rate: int | None = None
     packet: int = 1500
     direction: Literal["upload", "download"] | None = None
+    interface: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

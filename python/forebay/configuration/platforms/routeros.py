@@ -169,7 +169,7 @@ class RouterOs:
         kind = port.queue.discipline.kind
         draft = Draft(port.queue, name=self.name)
         layer = port.layer if kind == "cake" else "l3"
-        changed = dataclasses.replace(port, layer=layer, memory=None)
+        changed = dataclasses.replace(port, layer=layer, memory=None, memory_alpha=None, memory_reserved=None)
         if kind == "droptail":
             KINDS["bfifo" if port.queue.limit.unit == "bytes" else "pfifo"].fit(draft, changed)
         elif kind == "cake":
@@ -184,7 +184,7 @@ class RouterOs:
                 draft.set("batch", 64.0, "fixed by the kernel")
         reasons = {
             "rate_layer": "RouterOS knows no overhead of a shaper, but in cake",
-            "memory": "ports of Linux share no memory",
+            **dict.fromkeys(("memory", "memory_alpha", "memory_reserved"), "ports of Linux share no memory"),
         }
         return Fitted(changed.with_queue(draft.queue), reasons | draft.reasons, tuple(draft.notes))
 

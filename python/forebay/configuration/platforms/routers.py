@@ -43,7 +43,7 @@ WRED = {
     "wait": "WRED has no setting for the spacing of drops",
     "weight": "the average is kept as a shift, so weights are powers of two",
     "share": "weights are whole numbers or whole percent",
-    "memory": "queue limits are per queue",
+    **dict.fromkeys(("memory", "memory_alpha", "memory_reserved"), "queue limits are per queue"),
     "schedule": "classes take turns by bytes",
     "ecn": "a step is for marking",
 }
@@ -132,7 +132,9 @@ class Router(ABC):
     def fit(self, port: Port) -> Fitted:
         """See `Platform`."""
         rate, layer = self.link(port)
-        changed = dataclasses.replace(port, rate=rate, layer=layer, wire=None, memory=None)
+        changed = dataclasses.replace(
+            port, rate=rate, layer=layer, wire=None, memory=None, memory_alpha=None, memory_reserved=None
+        )
         queue, notes = port.queue, list[str]()
         if isinstance(queue, Queue) and queue.discipline.kind == "dynamic_threshold" and port.memory is not None:
             queue = Queue(port.memory, queue.discipline)

@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
 
 from forebay.configuration.platforms.platform import (
     CODE_POINTS,
@@ -23,8 +22,8 @@ from forebay.configuration.platforms.platform import (
     refusal,
     round_up_to_bytes,
 )
+from forebay.configuration.platforms.sonic_reader import read_port
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass
-from forebay.configuration.reading import Mistake, closest, foreign, integer, json_text, signed
 from forebay.errors import UnsupportedError
 
 __all__ = ["SONIC", "Sonic"]
@@ -36,38 +35,6 @@ POOL = "egress_lossy_pool"
 QUEUES = 8
 #: Bytes of an Ethernet frame beside the IP packet, which the chip's counters include.
 FRAME = 18
-
-_COLORS = ("green", "yellow", "red")
-#: Known fields of each table, including those that do not affect the simulation.
-_FIELDS: Mapping[str, frozenset[str]] = {
-    "BUFFER_POOL": frozenset(("type", "mode", "size", "xoff", "percentage")),
-    "BUFFER_PROFILE": frozenset(
-        (
-            "pool",
-            "size",
-            "static_th",
-            "dynamic_th",
-            "xon",
-            "xoff",
-            "xon_offset",
-            "headroom_type",
-            "packet_discard_action",
-        )
-    ),
-    "BUFFER_QUEUE": frozenset(("profile",)),
-    "QUEUE": frozenset(("scheduler", "wred_profile")),
-    "SCHEDULER": frozenset(("type", "weight", "priority", "meter_type", "cir", "cbs", "pir", "pbs")),
-    "WRED_PROFILE": frozenset(
-        [
-            *("ecn", "wred_green_enable", "wred_yellow_enable", "wred_red_enable"),
-            *(
-                f"{color}_{what}"
-                for color in _COLORS
-                for what in ("min_threshold", "max_threshold", "drop_probability")
-            ),
-        ]
-    ),
-}
 
 _NO_WEIGHT = "SONiC has no weight of the average; chips take the queue as it is, or their own"
 _WRED = "WRED drops everything above its upper threshold"
@@ -123,6 +90,10 @@ class Sonic:
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
             queue, of_bands = bands(self.name, port, queue, most=QUEUES)
             notes.extend(of_bands)
+        if isinstance(queue, Queue) and port.memory_alpha is not None and port.memory is not None:
+            return self._sharing(changed, queue, port, reasons, tuple(notes))
+        reasons |= dict.fromkeys(("memory_alpha", "memory_reserved"), "a profile has them only for a single queue")
+        changed = dataclasses.replace(changed, memory_alpha=None, memory_reserved=None)
         if isinstance(queue, Queue):
             fitted = self._queue(queue, port, reasons, "")
             notes.extend(_frames(fitted, port))
@@ -148,6 +119,42 @@ class Sonic:
         reasons |= {f"{entry.name}.share": "weights are whole numbers from 1 to 100" for entry in classes}
         return Fitted(changed.with_queue(Classes(schedule, tuple(classes))), reasons, tuple(notes))
 
+    def _sharing(
+        self, changed: Port, queue: Queue, port: Port, reasons: dict[str, str], notes: tuple[str, ...]
+    ) -> Fitted:
+        """A port whose queue may hold a multiple of the free memory: `dynamic_th`, beside WRED if the queue has it."""
+        assert port.memory is not None, "checked by the caller"
+        assert port.memory_alpha is not None, "checked by the caller"
+        alpha = self._power(port.memory_alpha)
+        pool = round_up_to_bytes(port.memory, port.packet)
+        reserved = None if port.memory_reserved is None else round_up_to_bytes(port.memory_reserved, port.packet)
+        reasons |= {
+            "buffer": "with dynamic_th nothing but the pool limits a queue",
+            "memory": "it is the pool's size, in bytes",
+            "memory_alpha": "dynamic_th is a power of two, from -8 to 8",
+            "memory_reserved": "SONiC counts bytes",
+            "queue": "SONiC has this threshold in the profile",
+        }
+        if queue.discipline.kind in ("red", "step"):
+            found = self._queue(queue, port, reasons, "")
+            shared = dataclasses.replace(changed, memory=pool, memory_alpha=alpha, memory_reserved=reserved)
+            return Fitted(shared.with_queue(Queue(pool, found.discipline)), reasons, notes)
+        if queue.discipline.kind == "dynamic_threshold":
+            alpha = min(alpha, self._power(queue.discipline.number("alpha")))
+        elif queue.discipline.kind != "droptail":
+            raise refusal(self, queue.discipline.kind)
+        reasons["memory"] = "it is the pool's size, which limits the queue"
+        alone = dataclasses.replace(changed, memory=None, memory_alpha=None, memory_reserved=None)
+        return Fitted(alone.with_queue(Queue(pool, Discipline("dynamic_threshold", {"alpha": alpha}))), reasons, notes)
+
+    @staticmethod
+    def _power(alpha: float) -> float:
+        """Alpha rounded up to a power of two."""
+        power = math.ceil(math.log2(alpha) - 1e-12)
+        if power > 8:
+            raise UnsupportedError(f"sonic does not support alpha = {alpha:g}; allowed: up to 256")
+        return 2.0 ** max(-8, power)
+
     def _queue(self, queue: Queue, port: Port, reasons: dict[str, str], prefix: str) -> Queue:
         found, kind = queue.discipline, queue.discipline.kind
         if kind not in ("droptail", "dynamic_threshold", "red", "step"):
@@ -160,11 +167,9 @@ class Sonic:
                 reasons[f"{prefix}buffer"] = "with dynamic_th the chip's pool is the limit; the scenario has no memory"
             elif port.memory is not None:
                 reasons[f"{prefix}buffer"] = "with dynamic_th nothing but the pool limits a queue"
-            power = math.ceil(math.log2(found.number("alpha")) - 1e-12)
-            if power > 8:
-                raise UnsupportedError(f"sonic does not support alpha = {found.number('alpha'):g}; allowed: up to 256")
+            alpha = self._power(found.number("alpha"))
             reasons[f"{prefix}alpha"] = "dynamic_th is a power of two, from -8 to 8"
-            return Queue(limit, found.having(alpha=2.0 ** max(-8, power)))
+            return Queue(limit, found.having(alpha=alpha))
         if kind == "red":
             return Queue(limit, self._red(found, port, reasons, prefix))
         if kind == "step":
@@ -214,7 +219,7 @@ class Sonic:
         pool = _pool(port)
         tables: dict[str, dict[str, dict[str, str]]] = {
             **({"BUFFER_POOL": {POOL: pool}} if pool else {}),
-            "BUFFER_PROFILE": {name: _profile(queue) for name, queue in zip(names, queues, strict=True)},
+            "BUFFER_PROFILE": {name: _profile(queue, port) for name, queue in zip(names, queues, strict=True)},
             "BUFFER_QUEUE": {
                 f"{PORT}|{number}": {"profile": name} for name, number in zip(names, numbers, strict=True)
             },
@@ -248,15 +253,7 @@ class Sonic:
 
     def read(self, text: str, assumed: Assumed) -> Reading:
         """A config_db.json, a part of it, or a profile's field alone."""
-        tables = _tables(text)
-        if not any(isinstance(value, dict) for value in tables.values()):
-            tables = {"BUFFER_PROFILE": {"profile": tables}}
-        reader = _Reader(tables, assumed)
-        others = [f"table {name}" for name in tables if name not in (*_FIELDS, *_READ, *_MAPS)]
-        port = reader.reading()
-        return dataclasses.replace(
-            port, skipped=(*reader.skipped, *others), unknown=tuple(dict.fromkeys(reader.unknown))
-        )
+        return read_port(text, assumed)
 
 
 def _weight(relative: float) -> float:
@@ -287,10 +284,14 @@ def _pool(port: Port) -> dict[str, str]:
     memory = shared[0] if shared else port.memory
     if memory is None or not memory.known:
         return {}
-    return {"type": "egress", "mode": "dynamic" if shared else "static", "size": str(memory.amount)}
+    is_dynamic = bool(shared) or port.memory_alpha is not None
+    return {"type": "egress", "mode": "dynamic" if is_dynamic else "static", "size": str(memory.amount)}
 
 
-def _profile(queue: Queue) -> dict[str, str]:
+def _profile(queue: Queue, port: Port) -> dict[str, str]:
+    if port.memory_alpha is not None:
+        size = 0 if port.memory_reserved is None else port.memory_reserved.amount
+        return {"pool": POOL, "size": str(size), "dynamic_th": str(round(math.log2(port.memory_alpha)))}
     if queue.discipline.kind == "dynamic_threshold":
         power = round(math.log2(queue.discipline.number("alpha")))
         return {"pool": POOL, "size": "0", "dynamic_th": str(power)}
@@ -317,229 +318,6 @@ def _wred(queue: Queue) -> dict[str, str]:
             "green_drop_probability": str(round(discipline.number("max_p") * 100)),
         }
     return {}
-
-
-# Reading.
-
-#: Tables that are read with any fields.
-_MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP")
-_READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
-
-
-def _kind(value: object) -> str:
-    """The type of a JSON value, in words."""
-    if isinstance(value, list):
-        return "a list"
-    return "a text" if isinstance(value, str) else f"`{json.dumps(value)}`"
-
-
-def _tables(text: str) -> dict[str, Any]:
-    bare = text.strip()
-    allowed = 'a config_db.json, or a field such as "static_th": "96000"'
-    if not bare:
-        raise Mistake("nothing", allowed).error()
-    found = json_text(bare if bare.startswith("{") else "{" + bare.rstrip(",") + "}", allowed)
-    if not isinstance(found, dict):
-        raise Mistake("a list", "an object").error()
-    return found
-
-
-@dataclass(slots=True)
-class _Reader:
-    """A reader of the tables of one port."""
-
-    tables: Mapping[str, Any]
-    assumed: Assumed
-    how: list[str] = dataclasses.field(default_factory=list)
-    skipped: list[str] = dataclasses.field(default_factory=list)
-    unknown: list[str] = dataclasses.field(default_factory=list)
-
-    def reading(self) -> Reading:
-        self._check()
-        queues = self._queues()
-        rate = self._rate() or self.assumed.rate
-        # With a dynamic threshold, the pool is the limit.
-        memory = self._pool(queues[0][0]) if queues and "static_th" in queues[0][0] else None
-        each_queue = [self._queue(profile, wred) for profile, wred, _ in queues]
-        if len(each_queue) == 1 and queues[0][2] is None:
-            return Reading(Port(rate, self.assumed.packet, each_queue[0], memory=memory), tuple(self.how))
-        schedulers = [entry or {} for _, _, entry in queues]
-        classes = []
-        turns: set[Literal["wrr", "dwrr"]] = set()
-        for number, (scheduler, queue) in enumerate(zip(schedulers, each_queue, strict=True)):
-            kind, weight = str(scheduler.get("type", "WRR")), float(self._number(scheduler, "weight", 1))
-            if kind not in ("STRICT", "WRR", "DWRR"):
-                raise Mistake(
-                    f"`{kind}`", "STRICT, WRR, DWRR", closest(kind.lower(), ("strict", "wrr", "dwrr")).upper()
-                ).error()
-            if kind != "STRICT":
-                turns.add("dwrr" if kind == "DWRR" else "wrr")
-            first = kind == "STRICT"
-            classes.append(
-                TrafficClass(f"queue{len(each_queue) - 1 - number}", (), 1.0 if first else weight, queue, first)
-            )
-        if len(turns) > 1:
-            raise Mistake("queues of WRR and of DWRR", "one of them for all that take turns").error()
-        if not turns:
-            classes = [dataclasses.replace(entry, priority=False) for entry in classes]
-        found = Classes(turns.pop() if turns else "strict", tuple(classes))
-        return Reading(
-            Port(rate, self.assumed.packet, found, memory=memory), (*self.how, "the highest queue goes first")
-        )
-
-    def _check(self) -> None:
-        """Refuse misspelled fields and tables, and skip fields that resemble no known one."""
-        if "BUFFER_PROFILE" not in self.tables and "QUEUE" not in self.tables:
-            likely = closest("BUFFER_PROFILE".lower(), [name.lower() for name in self.tables]).upper()
-            found = f"`{likely}`" if likely else "no BUFFER_PROFILE"
-            raise Mistake(found, "a table BUFFER_PROFILE", "BUFFER_PROFILE" if likely else "").error()
-        for table in dict.fromkeys((*_FIELDS, *_READ)):
-            entries = self.tables.get(table, {})
-            if not isinstance(entries, dict):
-                raise Mistake(f"{table} as {_kind(entries)}", "a table of entries by name, {...}").error()
-            for name, entry in entries.items():
-                if not isinstance(entry, dict):
-                    raise Mistake(f"{table}|{name} as {_kind(entry)}", "an entry of fields, {...}").error()
-        for table, fields in _FIELDS.items():
-            for name, entry in self.tables.get(table, {}).items():
-                for field in entry:
-                    if foreign(field, fields):
-                        self.skipped.append(f"{table}|{name}: {field}")
-                    elif field not in fields:
-                        suggestion = closest(field, fields)
-                        allowed = ", ".join(sorted(fields))
-                        raise Mistake(f"`{field}` in {table}|{name}", allowed, suggestion).error()
-
-    def _queues(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any] | None, Mapping[str, Any] | None]]:
-        """Profile, WRED profile and scheduler of every queue of one port, the highest queue first."""
-        profiles = self.tables.get("BUFFER_PROFILE", {})
-        # A part of the file without buffers may still have schedulers and marking.
-        bound = self._of_ports("BUFFER_QUEUE" if profiles else "QUEUE")
-        if not bound:
-            egress = [name for name, entry in profiles.items() if "xon" not in entry]
-            if len(egress) != 1:
-                raise Mistake(
-                    f"{len(egress)} profiles bound to no queue", "a table BUFFER_QUEUE, or one profile"
-                ).error()
-            return [(profiles[egress[0]], None, None)]
-        settings = self._of_ports("QUEUE")
-        port = next(iter(bound))
-        if len(bound) > 1:
-            self.how.append(f"{port} of {len(bound)} ports")
-        found = []
-        for number in sorted(bound[port], reverse=True):
-            setting = settings.get(port, {}).get(number, {})
-            wred = self._referred("WRED_PROFILE", setting.get("wred_profile"))
-            scheduler = self._referred("SCHEDULER", setting.get("scheduler"))
-            profile = self._referred("BUFFER_PROFILE", bound[port][number].get("profile")) if profiles else {}
-            found.append((profile or {}, wred, scheduler))
-        return found
-
-    def _of_ports(self, table: str) -> dict[str, dict[int, Mapping[str, Any]]]:
-        found: dict[str, dict[int, Mapping[str, Any]]] = {}
-        for key, entry in self.tables.get(table, {}).items():
-            names, _, numbers = key.rpartition("|")
-            first, _, last = numbers.partition("-")
-            try:
-                span = range(integer(first, "a queue", most=19), integer(last or first, "a queue", most=19) + 1)
-            except Mistake as mistake:
-                raise Mistake(
-                    f"{mistake.found} in {table}|{key}", "a port and queues, as in Ethernet0|0-2"
-                ).error() from None
-            for name in names.split(","):
-                for number in span:
-                    found.setdefault(name, {})[number] = entry
-        return found
-
-    def _referred(self, table: str, name: Any) -> Mapping[str, Any] | None:
-        """An entry by its name, in the current form or in the form before 2021, "[TABLE|name]"."""
-        if name is None:
-            return None
-        bare_text = str(name).strip("[]").rpartition("|")[2]
-        entries = self.tables.get(table, {})
-        if bare_text not in entries:
-            raise Mistake(f"`{name}`, which {table} has not", ", ".join(entries), closest(bare_text, entries)).error()
-        entry: Mapping[str, Any] = entries[bare_text]
-        return entry
-
-    def _number(self, entry: Mapping[str, Any], field: str, default: int | None = None) -> int:
-        if field not in entry and default is not None:
-            return default
-        text = str(entry.get(field, ""))
-        try:
-            # Only a power of two may be negative.
-            return signed(text) if field == "dynamic_th" else integer(text)
-        except Mistake as mistake:
-            raise mistake.with_name(field).error() from None
-
-    def _rate(self) -> int | None:
-        """The port's shaper, or that of its only queue."""
-        ports = [entry.get("scheduler") for entry in self.tables.get("PORT_QOS_MAP", {}).values()]
-        queues = [entry.get("scheduler") for entry in self.tables.get("QUEUE", {}).values()]
-        for name in (*ports, *(queues if len(queues) == 1 else ())):
-            scheduler = self._referred("SCHEDULER", name) or {}
-            if "pir" in scheduler and scheduler.get("meter_type", "bytes") == "bytes":
-                return self._number(scheduler, "pir") * 8
-        return None
-
-    def _queue(self, profile: Mapping[str, Any], wred: Mapping[str, Any] | None) -> Queue:
-        if "static_th" in profile:
-            limit = Limit(self._number(profile, "static_th"), "bytes")
-            self._say("static_th counts bytes")
-            return Queue(limit, self._discipline(wred))
-        if not profile:
-            missing = "the buffers of queues, which the text does not have; `show buffer configuration` has them"
-            self.unknown += [] if missing in self.unknown else [missing]
-            return Queue(UNKNOWN, self._discipline(wred))
-        if "dynamic_th" not in profile:
-            raise Mistake("a profile without a threshold", "static_th or dynamic_th").error()
-        power = self._number(profile, "dynamic_th")
-        pool = self._pool(profile)
-        if wred is not None:
-            raise Mistake("dynamic_th with WRED, which forebay has not as one", "static_th").error()
-        self._say(f"dynamic_th {power} = {2.0**power:g} times what is free of the pool")
-        if pool is None:
-            self.unknown.append(
-                "the size of the pool, which the text does not have; `show buffer configuration` has it"
-            )
-        size = UNKNOWN if pool is None else pool
-        return Queue(size, Discipline("dynamic_threshold", {"alpha": 2.0**power}))
-
-    def _pool(self, profile: Mapping[str, Any]) -> Limit | None:
-        """The size of a profile's pool; None if the text lacks it, because the chip or a template has it."""
-        name = str(profile.get("pool", "")).strip("[]").rpartition("|")[2]
-        pool = self.tables.get("BUFFER_POOL", {}).get(name, {})
-        return Limit(self._number(pool, "size"), "bytes") if "size" in pool else None
-
-    def _say(self, line: str) -> None:
-        if line not in self.how:
-            self.how.append(line)
-
-    def _discipline(self, wred: Mapping[str, Any] | None) -> Discipline:
-        if wred is None or wred.get("wred_green_enable") != "true":
-            return Discipline("droptail")
-        least, most = (self._number(wred, f"green_{end}_threshold") for end in ("min", "max"))
-        percent = self._number(wred, "green_drop_probability", 100)
-        marks = wred.get("ecn", "ecn_none") in ("ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red")
-        if least == most and marks:
-            self._say("equal thresholds of WRED with ECN are a step")
-            return Discipline("step", {"threshold": Limit(least, "bytes"), "others": "drop"}, ecn=True)
-        self._say("WRED of green packets, of a queue that is not averaged")
-        return Discipline(
-            "red",
-            {
-                "min": Limit(least, "bytes"),
-                "max": Limit(most, "bytes"),
-                "max_p": percent / 100,
-                "weight": 1.0,
-                "gentle": False,
-                "adaptive": False,
-                "bottom": 0.01,
-                "top": 0.5,
-                "wait": False,
-            },
-            ecn=marks,
-        )
 
 
 SONIC = Sonic()
