@@ -278,7 +278,7 @@ impl Registered for DcqcnController {
             parameter::Evidence::Theory(
                 "the fixed point of Zhu et al., CoNEXT 2016, section 3: marks, alpha and queue",
             ),
-            parameter::Evidence::Trace("equations 1 to 4 and figure 7 of the paper"),
+            parameter::Evidence::Trace("the rules of the cut, the recovery and the increase"),
         ],
         parameters: &[
             Parameter {
