@@ -18,6 +18,7 @@ from forebay.errors import InputError
 from forebay.fabric.audit_answer import Audit, Finding, merged
 from forebay.fabric.lookup_table import parse_table
 from forebay.fabric.switch_audit import audit_text
+from tests.support.tiers import examples
 
 Tables = dict[str, Any]
 
@@ -413,7 +414,7 @@ JUNK = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_wrong_value_leaves_the_rest_audited(data: st.DataObject) -> None:
     tables = sound()
@@ -436,7 +437,7 @@ def test_any_wrong_value_leaves_the_rest_audited(data: st.DataObject) -> None:
     json.loads(audit.to_json())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_truncated_file_is_audited_up_to_its_end(data: st.DataObject) -> None:
     text = json.dumps(sound(), indent=1)

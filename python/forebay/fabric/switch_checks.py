@@ -78,7 +78,7 @@ class SwitchChecks:
         yield from self.wred()
         yield from self.marking_before_pause()
 
-    # What names something.
+    # References.
 
     def references(self) -> Iterator[Finding]:
         """Names of ports, profiles, pools and maps that the file has not, if it has their table."""

@@ -89,7 +89,7 @@ def _row(pool: PoolMemory) -> tuple[str, ...]:
 
 
 def _sentences(found: Audit) -> Iterator[str]:
-    """What is left for lossy traffic, and how much of the headroom the shared pool holds."""
+    """Sentences on the memory that is left for lossy traffic and on the shared headroom pool."""
     lossy = [pool for pool in found.pools if pool.has_lossy and pool.left is not None]
     for pool in lossy or [pool for pool in found.pools if pool.left is not None]:
         assert pool.left is not None, "chosen above"
