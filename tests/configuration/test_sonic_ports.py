@@ -15,6 +15,7 @@ from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Classes, Discipline, Limit, Port, Queue, differences
 from forebay.errors import InputError
+from tests.support.tiers import examples
 
 SONIC = PLATFORMS["sonic"]
 
@@ -77,7 +78,7 @@ def test_the_queues_of_the_chosen_port_are_read_and_the_rest_is_named() -> None:
     assert isinstance(found.port.queue, Classes)
     kinds = [(entry.name, entry.queue.discipline.kind) for entry in found.port.queue.classes]
     assert kinds == [("queue3", "step"), ("queue0", "dynamic_threshold")]
-    assert any(text.startswith("PFC of priorities 3") for text in found.unsimulated)
+    assert any(text.startswith("PFC of priority 3") for text in found.unsimulated)
     assert "the PFC watchdog" in found.unsimulated
     assert any(text.startswith("dynamic_th -1 of a class beside WRED") for text in found.unsimulated)
 
@@ -91,7 +92,7 @@ POWERS = st.integers(-8, 7).map(lambda power: 2.0**power)
 SIZES = st.integers(1, 2**40)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(POWERS, SIZES, st.one_of(st.none(), SIZES), SIZES, SIZES, st.integers(1, 100), st.booleans(), st.booleans())
 def test_what_is_written_of_a_shared_memory_is_read_back(
     alpha: float, pool: int, reserved: int | None, least: int, more: int, percent: int, marks: bool, is_step: bool

@@ -18,6 +18,7 @@ from forebay.errors import InputError
 from forebay.fabric.audit_answer import Audit, Finding, merged
 from forebay.fabric.lookup_table import parse_table
 from forebay.fabric.switch_audit import audit_text
+from tests.support.tiers import examples
 
 Tables = dict[str, Any]
 
@@ -113,7 +114,7 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         lambda t: t["BUFFER_PG"].update({"Ethernet4|3-4": {"profile": "ingress_lossy_profile"}}),
         "lossless-without-headroom",
         True,
-        "Priority 3 has PFC, and group 3 no headroom (`ingress_lossy_profile`)",
+        "PFC priority 3: no headroom in `ingress_lossy_profile`.",
     ),
     (lambda t: t["BUFFER_POOL"]["ingress_lossless_pool"].update(size="19967"), "pool-exceeded", True, "19,968"),
     (lambda t: t["BUFFER_POOL"]["ingress_lossless_pool"].update(xoff="165919"), "shared-headroom", True, "165,920"),
@@ -171,7 +172,7 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         lambda t: t["BUFFER_QUEUE"].update({"Ethernet4|0": {"profile": "ingress_lossy_profile"}}),
         "pool-type",
         False,
-        "a pool of type ingress",
+        "of type ingress",
     ),
     (
         lambda t: t["BUFFER_PG"].update({"Ethernet4|0": {"profile": "ingress_lossy_profile"}}),
@@ -413,7 +414,7 @@ JUNK = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_wrong_value_leaves_the_rest_audited(data: st.DataObject) -> None:
     tables = sound()
@@ -436,7 +437,7 @@ def test_any_wrong_value_leaves_the_rest_audited(data: st.DataObject) -> None:
     json.loads(audit.to_json())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_truncated_file_is_audited_up_to_its_end(data: st.DataObject) -> None:
     text = json.dumps(sound(), indent=1)

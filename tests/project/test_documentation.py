@@ -128,7 +128,7 @@ SHORTER = {
 }
 
 #: Commands whose answer is negative, with their exit codes.
-NEGATIVE = {"forebay check uplink.toml": 1, "forebay check port.toml": 1}
+NEGATIVE = {"forebay check uplink.toml": 1, "forebay check port.toml": 1, "forebay translate config_db.json": 1}
 
 #: The commands whose error messages the pages show.
 MISTAKES = {
@@ -240,6 +240,9 @@ def _prepare(page: str, folder: Path) -> None:
     if page == "docs/guides/headroom.md":
         rows = next(block for block in _code(page) if block.text.startswith("# speed cable"))
         (folder / "pg_profile_lookup.ini").write_text(rows.text, encoding="utf-8")
+    if page == "docs/guides/audit-switch.md":
+        config = next(block for block in _code(page) if block.text.startswith("{"))
+        (folder / "config_db.json").write_text(config.text, encoding="utf-8")
     if page == "README.md":
         requested = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(requested.text, encoding="utf-8")

@@ -18,6 +18,7 @@ __all__ = ["headroom"]
     ("headroom --rate 100Gbps --cable 300m --asic spectrum-4", "A port of a Spectrum-4 switch with SONiC:"),
     ("headroom --rate 100Gbps --cable 40m --table pg_profile_lookup.ini", "A row of a device's own table:"),
     ("headroom --rate 100Gbps --cable 300m --model ieee --mtu 9216B", "A port of an unknown device:"),
+    ("headroom --rate 100Gbps --cable 300m --asic sn5600 --for sonic", "The tables of SONiC for a port:"),
     groups={
         "Port": ("--rate", "--cable", "--mtu", "--lossless-mtu", "--lanes"),
         "Model": (
@@ -67,6 +68,13 @@ __all__ = ["headroom"]
 @click.option("--mac-phy-delay", metavar="SIZE", help="Bytes that arrive during the delay of MAC and PHY.")
 @click.option("--peer-response", metavar="SIZE", help="Bytes that the peer sends before it stops.")
 @click.option("--gearbox-delay", metavar="TIME", help="Delay of the gearbox, as in 400ns.")
+@click.option(
+    "--for",
+    "platform",
+    type=click.Choice(["sonic"]),
+    metavar="PLATFORM",
+    help="Print the tables of config_db.json for a port with this headroom: sonic.",
+)
 @AS_JSON
 def headroom(
     rate: str,
@@ -86,6 +94,7 @@ def headroom(
     mac_phy_delay: str | None,
     peer_response: str | None,
     gearbox_delay: str | None,
+    platform: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -96,6 +105,7 @@ def headroom(
     """
     from forebay.commands.terminal import width
     from forebay.fabric.headroom import headroom as compute
+    from forebay.fabric.sonic_tables import headroom_tables
     from forebay.views.headroom_text import headroom_lines
 
     found = compute(
@@ -117,6 +127,9 @@ def headroom(
         peer_response=peer_response,
         table=table,
     )
+    if platform is not None:
+        say_lines("\n".join(headroom_tables(found)))
+        return
     if as_json:
         say_json(found.to_json(indent=2))
         return

@@ -57,9 +57,10 @@ def audit(path: str | Path, *, table: str | Path | LookupTable | None = None) ->
 
     Examples
     --------
-    >>> found = forebay.audit("config_db.json")
-    >>> [finding.kind for finding in found.errors]
-    ['below-minimum']
+    >>> file = Path(tempfile.mkdtemp()) / "config_db.json"
+    >>> _ = file.write_text('{"BUFFER_PROFILE": {"lossy": {"pool": "egress_pool", "size": "0", "dynamic_th": "9"}}}')
+    >>> print(forebay.audit(file))
+    error: BUFFER_PROFILE|lossy: dynamic_th is 9; allowed: -8 to 7, for alpha = 2^dynamic_th.
     """
     path = Path(path)
     if path.suffix == ".ini":

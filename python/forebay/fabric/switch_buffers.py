@@ -133,7 +133,7 @@ class QosMap:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the file says about the device and its lossless traffic; None for what it does not say."""
+    """The device and its lossless traffic, as far as the file names them; None for a missing value."""
 
     platform: str = ""
     sku: str = ""

@@ -78,7 +78,7 @@ class SwitchChecks:
         yield from self.wred()
         yield from self.marking_before_pause()
 
-    # What names something.
+    # References.
 
     def references(self) -> Iterator[Finding]:
         """Names of ports, profiles, pools and maps that the file has not, if it has their table."""
@@ -145,7 +145,7 @@ class SwitchChecks:
         has = {"static": profile.static_th is not None, "dynamic": profile.dynamic_th is not None}
         other = "dynamic" if mode == "static" else "static"
         if has[other] and not has[mode]:
-            text = f"It has {other}_th, and its pool {pool} is {mode}."
+            text = f"{other}_th in {pool}, which is {mode}."
             yield Finding("threshold-mode", place, text, (profile.line,), is_error=False)
 
     def directions(self) -> Iterator[Finding]:
@@ -159,7 +159,7 @@ class SwitchChecks:
             profile = switch.profiles.get(name or "")
             pool = None if profile is None else switch.pools.get(profile.pool or "")
             if pool is not None and pool.kind == wrong:
-                text = f"Its profile {shown(name or '')} uses {pool.name}, a pool of type {wrong}."
+                text = f"Its pool {pool.name} is of type {wrong}."
                 yield Finding("pool-type", place, text, (line,), is_error=False)
 
     # Headroom.
@@ -240,7 +240,7 @@ class SwitchChecks:
             if qos.priorities and not qos.watched and "PFC_WD" not in switch.tables:
                 unwatched.append((name, qos.line))
         for name, line in unwatched:
-            text = "PFC has no watchdog, so a storm of pause frames stops the peers."
+            text = "PFC has no watchdog against storms of pause frames."
             yield Finding("pfc-watchdog", f"PORT_QOS_MAP|{name}", text, (line,), is_error=False)
 
     def no_headroom(self, name: str, priority: int, number: int, *, without_table: bool) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ class SwitchChecks:
         place, line = f"PORT_QOS_MAP|{name}", switch.qos[name].line
         port, group = switch.ports.get(name), switch.groups.get((name, number))
         if group is not None:
-            text = f"Priority {priority} has PFC, and group {number} no headroom ({shown(group.profile or '')})."
+            text = f"PFC priority {priority}: no headroom in {shown(group.profile or '')}."
             yield Finding("lossless-without-headroom", place, text, (line, group.line))
         elif port is not None and port.cable_m == 0:
             text = f"Priority {priority} has PFC and no headroom, because the cable is 0 m."
@@ -263,7 +263,7 @@ class SwitchChecks:
     def unknown(self, place: str, line: int, port: SwitchPort | None) -> Finding:
         """A lossless group whose headroom the file does not have, and what would give it."""
         if port is None or port.rate_mbps is None:
-            text = "Its headroom is not known: the file has no speed of the port."
+            text = "Its headroom is not known: the file has no speed."
         elif port.cable_m is None:
             text = "Its headroom is not known: the file has no cable length."
         else:
@@ -293,7 +293,7 @@ class SwitchChecks:
         if total and reader.is_spectrum and sizes:
             used = sum((pool.size or 0) + pool.xoff for pool in sizes) + sum(each.reserved for each in self.pools)
             if used > total:
-                text = f"Ingress pools and reservations are {used:,} B; the memory has {total:,} B."
+                text = f"Pools and reservations are {used:,} of {total:,} B."
                 yield Finding("memory-exceeded", f"BUFFER_POOL|{sizes[0].name}", text, (sizes[0].line,))
 
     def shared_headroom(self, memory: PoolMemory, place: str, lines: tuple[int, ...]) -> Iterator[Finding]:

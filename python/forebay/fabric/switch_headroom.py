@@ -193,7 +193,7 @@ class HeadroomReader:
     def from_model(
         self, group: PriorityGroup, port: SwitchPort | None, profile: Profile | None
     ) -> GroupHeadroom | None:
-        """What the dynamic model computes for a port."""
+        """The headroom that the dynamic model computes for a port."""
         pool = profile.pool if profile is not None and profile.pool else LOSSLESS_POOL
         found = None if port is None else self.computed(port, is_shared=self.is_shared(pool))
         if found is None:

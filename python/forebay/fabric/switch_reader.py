@@ -291,7 +291,7 @@ class _Reader:
             if name in ("", "0"):
                 name = None
             for port, number in self.members(entry, MOST_GROUP):
-                yield PriorityGroup(port, number, None if name == "NULL" else name, entry.place, entry.line)
+                yield PriorityGroup(port, number, None if name == "NULL" else name, _place(entry, port), entry.line)
 
     def queues(self) -> Iterator[BufferQueue]:
         for table, field in (("BUFFER_QUEUE", "profile"), ("QUEUE", "wred_profile")):
@@ -301,7 +301,7 @@ class _Reader:
                     continue
                 for port, number in self.members(entry, MOST_QUEUE):
                     names = {"profile": name} if table == "BUFFER_QUEUE" else {"wred": name}
-                    yield BufferQueue(port, number, place=entry.place, line=entry.line, **names)
+                    yield BufferQueue(port, number, place=_place(entry, port), line=entry.line, **names)
 
     def wred(self, entry: Entry) -> WredProfile:
         curves = {}
@@ -322,6 +322,11 @@ class _Reader:
         priorities, watched = self.numbers(entry, "pfc_enable"), self.numbers(entry, "pfcwd_sw_enable")
         for name in entry.key.split(","):
             yield QosMap(name, entry.line, priorities, watched, self.reference(entry, "pfc_to_pg_map"))
+
+
+def _place(entry: Entry, port: str) -> str:
+    """The place of one port of an entry, which may be about several."""
+    return f"{entry.table}|{port}|{entry.key.rpartition('|')[2]}"
 
 
 def _bare(text: str) -> str:

@@ -17,7 +17,7 @@ __all__ = ["audit_lines"]
 #: Findings that are printed; JSON has all of them.
 MOST_FINDINGS = 50
 #: Shortest form of a place, in characters.
-_SHORTEST = 16
+_SHORTEST = 12
 
 
 def audit_lines(found: Audit, width: int) -> list[str]:
@@ -89,7 +89,7 @@ def _row(pool: PoolMemory) -> tuple[str, ...]:
 
 
 def _sentences(found: Audit) -> Iterator[str]:
-    """What is left for lossy traffic, and how much of the headroom the shared pool holds."""
+    """Sentences on the memory that is left for lossy traffic and on the shared headroom pool."""
     lossy = [pool for pool in found.pools if pool.has_lossy and pool.left is not None]
     for pool in lossy or [pool for pool in found.pools if pool.left is not None]:
         assert pool.left is not None, "chosen above"

@@ -256,7 +256,9 @@ class _Reader:
         """Name what a scenario cannot say of the port's lossless priorities."""
         entry = self.tables.get("PORT_QOS_MAP", {}).get(self.port, {})
         if entry.get("pfc_enable"):
-            self.unsimulated.append(f"PFC of priorities {entry['pfc_enable']}: pause frames and their headroom")
+            named = str(entry["pfc_enable"])
+            word = "priorities" if "," in named else "priority"
+            self.unsimulated.append(f"PFC of {word} {named}: pause frames and their headroom")
         if entry.get("pfcwd_sw_enable"):
             self.unsimulated.append("the PFC watchdog")
 
