@@ -156,6 +156,18 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         False,
         "0 %",
     ),
+    (
+        lambda t: t["WRED_PROFILE"]["AZURE_LOSSLESS"].pop("green_max_threshold"),
+        "wrong-value",
+        True,
+        "green is enabled without green_max_threshold",
+    ),
+    (
+        lambda t: t["BUFFER_QUEUE"].update({"Ethernet4|3": {"profile": "egress_lossless_profile"}}),
+        "duplicate-key",
+        True,
+        "queue 3 of Ethernet4",
+    ),
     (lambda t: t["BUFFER_PG"].update({"Ethernet4|5": {"profile": "nothing"}}), "unknown-reference", True, "`nothing`"),
     (
         lambda t: t["BUFFER_PG"].update({"Ethernet99|5": {"profile": "ingress_lossy_profile"}}),
@@ -298,6 +310,11 @@ def test_a_port_that_is_down_needs_no_row() -> None:
     assert found(changed(change), ROWS).findings == ()
 
 
+def test_a_port_that_is_down_gets_no_headroom_of_the_table() -> None:
+    audit = found(changed(lambda t: (of_table(t), t["PORT"]["Ethernet8"].update(admin_status="down"))), ROWS)
+    assert audit.pools[0].lossless_groups == 14
+
+
 def test_a_cable_of_0_m_leaves_pfc_without_headroom() -> None:
     def change(tables: Tables) -> None:
         of_table(tables)
@@ -399,6 +416,19 @@ def test_pools_and_reservations_beyond_the_memory_of_a_spectrum_switch_are_an_er
     for memory, kinds in ((used, []), (used - 1, ["memory-exceeded"])):
         tables["BUFFER_MAX_PARAM_TABLE"] = {"global": {"mmu_size": str(memory)}}
         assert [each.kind for each in found(tables).errors] == kinds
+
+
+def test_the_limit_of_a_spectrum_port_has_the_latency_of_the_pipeline_for_each_buffer_unit() -> None:
+    tables = dynamic()
+    tables["PORT"]["Ethernet4"]["lanes"] = "1,2,3,4,5,6,7,8"
+    eight = forebay.headroom("100Gbps", "40m", asic="sn5600", lanes=8).size
+    four = forebay.headroom("100Gbps", "40m", asic="sn5600").size
+    # Two lossless groups; a lossy group and the port itself have the latency of 19 KiB for each unit.
+    needs = {"Ethernet0": 2 * four + 2 * 19_456 + 20_480, "Ethernet4": 2 * eight + 4 * 19_456 + 2 * 20_480}
+    for name, need in needs.items():
+        for limit, kinds in ((need + 4_096, ["port-limit"]), (need + 4_097, [])):
+            tables["BUFFER_MAX_PARAM_TABLE"] = {name: {"max_headroom_size": str(limit)}}
+            assert [each.kind for each in found(tables).errors] == kinds
 
 
 # Hostile input.
