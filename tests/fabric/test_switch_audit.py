@@ -17,6 +17,7 @@ import forebay
 from forebay.errors import InputError
 from forebay.fabric.audit_answer import Audit, Finding, merged
 from forebay.fabric.lookup_table import parse_table
+from forebay.fabric.sonic_devices import RELEASES
 from forebay.fabric.switch_audit import audit_text
 from tests.support.tiers import examples
 
@@ -391,15 +392,17 @@ def test_a_profile_of_dynamic_headroom_is_computed_too() -> None:
     assert found(tables).pools[0].headroom == found(dynamic()).pools[0].headroom
 
 
-def test_a_static_profile_below_the_calculation_of_sonic_is_a_note() -> None:
+def test_a_static_profile_below_the_calculation_of_every_release_is_a_note() -> None:
     tables = dynamic()
-    sizes = {"size": "60000", "xon": "19456", "xoff": "20000", "dynamic_th": "0"}
-    tables["BUFFER_PROFILE"]["mine"] = {"pool": "ingress_lossless_pool", **sizes}
-    tables["BUFFER_PG"]["Ethernet4|3-4"]["profile"] = "mine"
-    audit = found(tables)
-    assert audit.errors == ()
-    model = forebay.headroom("100Gbps", "40m", asic="sn5600")
-    assert f"SONiC {model.release} computes {model.xoff:,} B" in one(audit, "below-model").text
+    least = min(forebay.headroom("100Gbps", "40m", asic="sn5600", release=release).xoff for release in RELEASES)
+    for xoff, count in ((least - 1, 1), (least, 0)):
+        mine = {"pool": "ingress_lossless_pool", "size": "300000", "xon": "19456", "xoff": str(xoff), "dynamic_th": "0"}
+        tables["BUFFER_PROFILE"]["mine"] = mine
+        tables["BUFFER_PG"]["Ethernet4|3-4"]["profile"] = "mine"
+        audit = found(tables)
+        assert audit.errors == ()
+        notes = [each.text for each in audit.notes]
+        assert notes == [f"xoff is {xoff:,} B; no release of SONiC computes below {least:,} B."] * count
 
 
 def test_headroom_that_a_spectrum_switch_does_not_reserve_is_an_error() -> None:
@@ -501,6 +504,10 @@ def test_a_fault_of_the_json_is_one_line(text: str) -> None:
 @pytest.mark.parametrize("text", ["[]", "7", '"x"'])
 def test_a_file_that_is_no_object_has_one_error(text: str) -> None:
     assert [each.kind for each in audit_text(text).findings] == ["wrong-type"]
+
+
+def test_a_key_that_is_twice_in_a_table_about_something_else_is_no_finding() -> None:
+    assert audit_text('{"BUFFER_POOL": {}, "VLAN": {"a": {}, "a": {}}}').findings == ()
 
 
 def test_a_file_about_something_else_is_refused() -> None:

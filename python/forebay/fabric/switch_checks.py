@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from forebay.fabric.audit_answer import Finding, PoolMemory
 from forebay.fabric.config_tables import shown
+from forebay.fabric.headroom_answer import Headroom
 from forebay.fabric.pfc_timing import LosslessPort, physical_minimum
 from forebay.fabric.switch_buffers import Profile, SwitchPort
 from forebay.fabric.switch_headroom import GroupHeadroom, HeadroomReader
@@ -216,8 +217,9 @@ class SwitchChecks:
                 yield Finding("below-minimum", place, text, lines)
             elif found.origin != "model" and reader.device is not None:
                 model = reader.computed(port, is_shared=reader.is_shared(found.pool))
-                if model is not None and found.xoff < model.xoff:
-                    text = f"xoff is {found.xoff:,} B; SONiC {model.release} computes {model.xoff:,} B."
+                computed = _least_computed(model)
+                if found.xoff < computed:
+                    text = f"xoff is {found.xoff:,} B; no release of SONiC computes below {computed:,} B."
                     yield Finding("below-model", place, text, lines, is_error=False)
 
     def pfc(self) -> Iterator[Finding]:
@@ -388,6 +390,13 @@ class SwitchChecks:
             if alone is not None and least >= alone:
                 text = f"ECN marks from {least:,} B, and PFC pauses at {alone:,.0f} B."
                 yield Finding("ecn-after-pause", place, text, (wred.line, group.line))
+
+
+def _least_computed(model: Headroom | None) -> int:
+    """The smallest headroom that a release of SONiC computes; 0 without a calculation."""
+    if model is None:
+        return 0
+    return min([model.xoff, *(each.xoff for each in model.others if each.name.startswith("SONiC"))])
 
 
 def _rate(port: SwitchPort) -> str:
