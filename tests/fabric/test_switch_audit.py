@@ -17,6 +17,7 @@ import forebay
 from forebay.errors import InputError
 from forebay.fabric.audit_answer import Audit, Finding, merged
 from forebay.fabric.lookup_table import parse_table
+from forebay.fabric.sonic_devices import RELEASES
 from forebay.fabric.switch_audit import audit_text
 from tests.support.tiers import examples
 
@@ -114,7 +115,7 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         lambda t: t["BUFFER_PG"].update({"Ethernet4|3-4": {"profile": "ingress_lossy_profile"}}),
         "lossless-without-headroom",
         True,
-        "Priority 3 has PFC, and group 3 no headroom (`ingress_lossy_profile`)",
+        "PFC priority 3: no headroom in `ingress_lossy_profile`.",
     ),
     (lambda t: t["BUFFER_POOL"]["ingress_lossless_pool"].update(size="19967"), "pool-exceeded", True, "19,968"),
     (lambda t: t["BUFFER_POOL"]["ingress_lossless_pool"].update(xoff="165919"), "shared-headroom", True, "165,920"),
@@ -156,6 +157,18 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         False,
         "0 %",
     ),
+    (
+        lambda t: t["WRED_PROFILE"]["AZURE_LOSSLESS"].pop("green_max_threshold"),
+        "wrong-value",
+        True,
+        "green is enabled without green_max_threshold",
+    ),
+    (
+        lambda t: t["BUFFER_QUEUE"].update({"Ethernet4|3": {"profile": "egress_lossless_profile"}}),
+        "duplicate-key",
+        True,
+        "queue 3 of Ethernet4",
+    ),
     (lambda t: t["BUFFER_PG"].update({"Ethernet4|5": {"profile": "nothing"}}), "unknown-reference", True, "`nothing`"),
     (
         lambda t: t["BUFFER_PG"].update({"Ethernet99|5": {"profile": "ingress_lossy_profile"}}),
@@ -172,7 +185,7 @@ FAULTS: list[tuple[Callable[[Tables], object], str, bool, str]] = [
         lambda t: t["BUFFER_QUEUE"].update({"Ethernet4|0": {"profile": "ingress_lossy_profile"}}),
         "pool-type",
         False,
-        "a pool of type ingress",
+        "of type ingress",
     ),
     (
         lambda t: t["BUFFER_PG"].update({"Ethernet4|0": {"profile": "ingress_lossy_profile"}}),
@@ -298,6 +311,11 @@ def test_a_port_that_is_down_needs_no_row() -> None:
     assert found(changed(change), ROWS).findings == ()
 
 
+def test_a_port_that_is_down_gets_no_headroom_of_the_table() -> None:
+    audit = found(changed(lambda t: (of_table(t), t["PORT"]["Ethernet8"].update(admin_status="down"))), ROWS)
+    assert audit.pools[0].lossless_groups == 14
+
+
 def test_a_cable_of_0_m_leaves_pfc_without_headroom() -> None:
     def change(tables: Tables) -> None:
         of_table(tables)
@@ -374,15 +392,17 @@ def test_a_profile_of_dynamic_headroom_is_computed_too() -> None:
     assert found(tables).pools[0].headroom == found(dynamic()).pools[0].headroom
 
 
-def test_a_static_profile_below_the_calculation_of_sonic_is_a_note() -> None:
+def test_a_static_profile_below_the_calculation_of_every_release_is_a_note() -> None:
     tables = dynamic()
-    sizes = {"size": "60000", "xon": "19456", "xoff": "20000", "dynamic_th": "0"}
-    tables["BUFFER_PROFILE"]["mine"] = {"pool": "ingress_lossless_pool", **sizes}
-    tables["BUFFER_PG"]["Ethernet4|3-4"]["profile"] = "mine"
-    audit = found(tables)
-    assert audit.errors == ()
-    model = forebay.headroom("100Gbps", "40m", asic="sn5600")
-    assert f"SONiC {model.release} computes {model.xoff:,} B" in one(audit, "below-model").text
+    least = min(forebay.headroom("100Gbps", "40m", asic="sn5600", release=release).xoff for release in RELEASES)
+    for xoff, count in ((least - 1, 1), (least, 0)):
+        mine = {"pool": "ingress_lossless_pool", "size": "300000", "xon": "19456", "xoff": str(xoff), "dynamic_th": "0"}
+        tables["BUFFER_PROFILE"]["mine"] = mine
+        tables["BUFFER_PG"]["Ethernet4|3-4"]["profile"] = "mine"
+        audit = found(tables)
+        assert audit.errors == ()
+        notes = [each.text for each in audit.notes]
+        assert notes == [f"xoff is {xoff:,} B; no release of SONiC computes below {least:,} B."] * count
 
 
 def test_headroom_that_a_spectrum_switch_does_not_reserve_is_an_error() -> None:
@@ -399,6 +419,19 @@ def test_pools_and_reservations_beyond_the_memory_of_a_spectrum_switch_are_an_er
     for memory, kinds in ((used, []), (used - 1, ["memory-exceeded"])):
         tables["BUFFER_MAX_PARAM_TABLE"] = {"global": {"mmu_size": str(memory)}}
         assert [each.kind for each in found(tables).errors] == kinds
+
+
+def test_the_limit_of_a_spectrum_port_has_the_latency_of_the_pipeline_for_each_buffer_unit() -> None:
+    tables = dynamic()
+    tables["PORT"]["Ethernet4"]["lanes"] = "1,2,3,4,5,6,7,8"
+    eight = forebay.headroom("100Gbps", "40m", asic="sn5600", lanes=8).size
+    four = forebay.headroom("100Gbps", "40m", asic="sn5600").size
+    # Two lossless groups; a lossy group and the port itself have the latency of 19 KiB for each unit.
+    needs = {"Ethernet0": 2 * four + 2 * 19_456 + 20_480, "Ethernet4": 2 * eight + 4 * 19_456 + 2 * 20_480}
+    for name, need in needs.items():
+        for limit, kinds in ((need + 4_096, ["port-limit"]), (need + 4_097, [])):
+            tables["BUFFER_MAX_PARAM_TABLE"] = {name: {"max_headroom_size": str(limit)}}
+            assert [each.kind for each in found(tables).errors] == kinds
 
 
 # Hostile input.
@@ -471,6 +504,10 @@ def test_a_fault_of_the_json_is_one_line(text: str) -> None:
 @pytest.mark.parametrize("text", ["[]", "7", '"x"'])
 def test_a_file_that_is_no_object_has_one_error(text: str) -> None:
     assert [each.kind for each in audit_text(text).findings] == ["wrong-type"]
+
+
+def test_a_key_that_is_twice_in_a_table_about_something_else_is_no_finding() -> None:
+    assert audit_text('{"BUFFER_POOL": {}, "VLAN": {"a": {}, "a": {}}}').findings == ()
 
 
 def test_a_file_about_something_else_is_refused() -> None:

@@ -83,7 +83,7 @@ def parse_tables(text: str, known: Container[str]) -> ConfigTables:
     findings.
     """
     found = ConfigTables()
-    reader = _JsonReader(text.removeprefix("\ufeff"), found.faults)
+    reader = _JsonReader(text.removeprefix("\ufeff"), found.faults, known)
     try:
         value = reader.document()
     except _BrokenError as error:
@@ -168,8 +168,8 @@ class _BrokenError(Exception):
 class _JsonReader:
     """A reader of JSON that keeps what precedes a fault, and knows lines."""
 
-    def __init__(self, text: str, faults: list[Finding]) -> None:
-        self.text, self.faults = text, faults
+    def __init__(self, text: str, faults: list[Finding], known: Container[str]) -> None:
+        self.text, self.faults, self.known = text, faults, known
         self.at, self.line, self.counted = 0, 1, 0
         self.root: Any = None
         self.path: list[str] = []
@@ -230,7 +230,7 @@ class _JsonReader:
             word, kind = self.token()
             if word != ":" or kind != "mark":
                 self.fail(f"Found {shown(word)} instead of a colon" if word else "Found the end of the file")
-            if key in found.members:
+            if key in found.members and self.path_is_known(key):
                 before = found.members[key][1]
                 place = "|".join((*self.path, key))
                 text = f"Key {shown(key)} is here twice. The later one counts."
@@ -244,6 +244,10 @@ class _JsonReader:
             self.path.pop()
             if self.closed("}"):
                 return
+
+    def path_is_known(self, key: str) -> bool:
+        """Whether a key belongs to a known table, or names one."""
+        return [*self.path, key][0].partition("|")[0] in self.known
 
     def list(self, store: Any) -> None:
         found: list[Any] = []

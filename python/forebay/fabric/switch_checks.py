@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from forebay.fabric.audit_answer import Finding, PoolMemory
 from forebay.fabric.config_tables import shown
+from forebay.fabric.headroom_answer import Headroom
 from forebay.fabric.pfc_timing import LosslessPort, physical_minimum
 from forebay.fabric.switch_buffers import Profile, SwitchPort
 from forebay.fabric.switch_headroom import GroupHeadroom, HeadroomReader
@@ -145,7 +146,7 @@ class SwitchChecks:
         has = {"static": profile.static_th is not None, "dynamic": profile.dynamic_th is not None}
         other = "dynamic" if mode == "static" else "static"
         if has[other] and not has[mode]:
-            text = f"It has {other}_th, and its pool {pool} is {mode}."
+            text = f"{other}_th in {pool}, which is {mode}."
             yield Finding("threshold-mode", place, text, (profile.line,), is_error=False)
 
     def directions(self) -> Iterator[Finding]:
@@ -159,7 +160,7 @@ class SwitchChecks:
             profile = switch.profiles.get(name or "")
             pool = None if profile is None else switch.pools.get(profile.pool or "")
             if pool is not None and pool.kind == wrong:
-                text = f"Its profile {shown(name or '')} uses {pool.name}, a pool of type {wrong}."
+                text = f"Its pool {pool.name} is of type {wrong}."
                 yield Finding("pool-type", place, text, (line,), is_error=False)
 
     # Headroom.
@@ -216,8 +217,9 @@ class SwitchChecks:
                 yield Finding("below-minimum", place, text, lines)
             elif found.origin != "model" and reader.device is not None:
                 model = reader.computed(port, is_shared=reader.is_shared(found.pool))
-                if model is not None and found.xoff < model.xoff:
-                    text = f"xoff is {found.xoff:,} B; SONiC {model.release} computes {model.xoff:,} B."
+                computed = _least_computed(model)
+                if found.xoff < computed:
+                    text = f"xoff is {found.xoff:,} B; no release of SONiC computes below {computed:,} B."
                     yield Finding("below-model", place, text, lines, is_error=False)
 
     def pfc(self) -> Iterator[Finding]:
@@ -240,7 +242,7 @@ class SwitchChecks:
             if qos.priorities and not qos.watched and "PFC_WD" not in switch.tables:
                 unwatched.append((name, qos.line))
         for name, line in unwatched:
-            text = "PFC has no watchdog, so a storm of pause frames stops the peers."
+            text = "PFC has no watchdog against storms of pause frames."
             yield Finding("pfc-watchdog", f"PORT_QOS_MAP|{name}", text, (line,), is_error=False)
 
     def no_headroom(self, name: str, priority: int, number: int, *, without_table: bool) -> Iterator[Finding]:
@@ -249,7 +251,7 @@ class SwitchChecks:
         place, line = f"PORT_QOS_MAP|{name}", switch.qos[name].line
         port, group = switch.ports.get(name), switch.groups.get((name, number))
         if group is not None:
-            text = f"Priority {priority} has PFC, and group {number} no headroom ({shown(group.profile or '')})."
+            text = f"PFC priority {priority}: no headroom in {shown(group.profile or '')}."
             yield Finding("lossless-without-headroom", place, text, (line, group.line))
         elif port is not None and port.cable_m == 0:
             text = f"Priority {priority} has PFC and no headroom, because the cable is 0 m."
@@ -263,7 +265,7 @@ class SwitchChecks:
     def unknown(self, place: str, line: int, port: SwitchPort | None) -> Finding:
         """A lossless group whose headroom the file does not have, and what would give it."""
         if port is None or port.rate_mbps is None:
-            text = "Its headroom is not known: the file has no speed of the port."
+            text = "Its headroom is not known: the file has no speed."
         elif port.cable_m is None:
             text = "Its headroom is not known: the file has no cable length."
         else:
@@ -293,7 +295,7 @@ class SwitchChecks:
         if total and reader.is_spectrum and sizes:
             used = sum((pool.size or 0) + pool.xoff for pool in sizes) + sum(each.reserved for each in self.pools)
             if used > total:
-                text = f"Ingress pools and reservations are {used:,} B; the memory has {total:,} B."
+                text = f"Pools and reservations are {used:,} of {total:,} B."
                 yield Finding("memory-exceeded", f"BUFFER_POOL|{sizes[0].name}", text, (sizes[0].line,))
 
     def shared_headroom(self, memory: PoolMemory, place: str, lines: tuple[int, ...]) -> Iterator[Finding]:
@@ -388,6 +390,13 @@ class SwitchChecks:
             if alone is not None and least >= alone:
                 text = f"ECN marks from {least:,} B, and PFC pauses at {alone:,.0f} B."
                 yield Finding("ecn-after-pause", place, text, (wred.line, group.line))
+
+
+def _least_computed(model: Headroom | None) -> int:
+    """The smallest headroom that a release of SONiC computes; 0 without a calculation."""
+    if model is None:
+        return 0
+    return min([model.xoff, *(each.xoff for each in model.others if each.name.startswith("SONiC"))])
 
 
 def _rate(port: SwitchPort) -> str:

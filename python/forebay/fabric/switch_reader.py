@@ -310,6 +310,9 @@ class _Reader:
                 continue
             least, most = (self.number(entry, f"{color}_{end}_threshold") for end in ("min", "max"))
             chance = self.number(entry, f"{color}_drop_probability", 0, 100)
+            missing = [end for end in ("min", "max") if f"{color}_{end}_threshold" not in entry.fields]
+            if missing:
+                self.say("wrong-value", entry, f"{color} is enabled without {color}_{missing[0]}_threshold.")
             if least is not None and most is not None:
                 curves[color] = WredCurve(least, most, 100 if chance is None else chance)
         ecn = entry.fields.get("ecn", "ecn_none").removeprefix("ecn_")

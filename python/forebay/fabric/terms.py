@@ -36,6 +36,21 @@ TERMS = (
         "IEEE 802.1Qbb-2011, now IEEE 802.1Q, clause 36",
     ),
     FabricTerm(
+        "priority_group",
+        ("pg",),
+        "A part of the ingress memory of a port, for one or several priorities. A lossless group has headroom.",
+        "`forebay translate config_db.json` audits the groups of a switch",
+        "SONiC, sonic-buffer-pg.yang",
+    ),
+    FabricTerm(
+        "shared_headroom_pool",
+        ("shp", "over_subscribe_ratio"),
+        "Memory of a switch, in bytes, from which all lossless priority groups take their headroom. It may be smaller "
+        "than the sum of what the groups need.",
+        "printed by `forebay translate config_db.json`; `--shared-pool` of `forebay headroom`",
+        "SONiC, sonic-buffer-pool.yang, xoff",
+    ),
+    FabricTerm(
         "xon",
         (),
         "The occupancy of a priority group at which the peer may resume, in bytes. In a table, `xon_offset` counts "

@@ -17,7 +17,7 @@ __all__ = ["audit_lines"]
 #: Findings that are printed; JSON has all of them.
 MOST_FINDINGS = 50
 #: Shortest form of a place, in characters.
-_SHORTEST = 16
+_SHORTEST = 12
 
 
 def audit_lines(found: Audit, width: int) -> list[str]:
