@@ -31,7 +31,7 @@ def audit_lines(found: Audit, width: int) -> list[str]:
         Columns of the terminal.
     """
     errors, notes = len(found.errors), len(found.notes)
-    ports = f"; {_count(found.ports, 'port')}, {found.lossless_ports} with lossless groups" if found.ports else ""
+    ports = f"; {_count(found.ports, 'port')}, {found.lossless_ports:,} with lossless groups" if found.ports else ""
     lines = [f"{_count(errors, 'error')}, {_count(notes, 'note')}{ports}"]
     lines += [line for finding in found.findings[:MOST_FINDINGS] for line in _finding(finding, width)]
     if len(found.findings) > MOST_FINDINGS:

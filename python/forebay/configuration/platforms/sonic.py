@@ -52,7 +52,7 @@ class Sonic:
     quirks: tuple[str, ...] = (
         f"replace {PORT}; merge with `config load`",
         f"{POOL} is the chip's, for all ports: `show buffer configuration` has its size, not a port's buffer",
-        "static_th wants a pool of static mode, and all profiles of one pool are of one mode",
+        "some chips want thresholds of the mode of their pool, static_th or dynamic_th; many files mix them",
         "omit PORT_QOS_MAP and its scheduler if the port has the link's rate",
         "uncertain: chips count whole cells of some 200 bytes, and frames instead of IP packets",
     )
