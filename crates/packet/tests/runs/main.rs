@@ -17,6 +17,7 @@ mod equilibria;
 mod frto;
 mod linux;
 mod lossless;
+mod lossless_laws;
 mod many_flows;
 mod measurements;
 mod media;
