@@ -138,6 +138,9 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
     if shared && tape.rarely(2) {
         text += "memory = \"chip\"\n";
     }
+    if tape.rarely(6) {
+        text += &pfc(tape);
+    }
     if tape.rarely(2) {
         return text + &format!("rate = \"{rate}\"\n");
     }
@@ -219,6 +222,21 @@ fn link(tape: &mut Tape<'_>, shared: bool) -> String {
         let _ = writeln!(text, "medium = {}", tape.one(media));
     }
     text + &format!("rate = {rate}\n")
+}
+
+/// Thresholds of a lossless queue, with and without headroom.
+fn pfc(tape: &mut Tape<'_>) -> String {
+    let thresholds = [
+        ("20kB", "10kB"),
+        ("0B", "0B"),
+        ("3kB", "3kB"),
+        ("1499B", "0B"),
+        ("1000000000000B", "0B"),
+    ];
+    let (xoff, xon) = thresholds[tape.below(thresholds.len())];
+    let headroom = tape.one(&["100kB", "0B", "3kB", "1000000000000B"]);
+    let more = tape.one(&["", ", cable = \"40km\"", ", response = \"1ms\""]);
+    format!("pfc = {{ xoff = \"{xoff}\", xon = \"{xon}\", headroom = \"{headroom}\"{more} }}\n")
 }
 
 /// A rate that changes.

@@ -29,7 +29,7 @@ use forebay_scenario::{
 };
 use forebay_units::Time;
 
-use forebay_simulation::{Refusal, Simulation, report, unsupported};
+use forebay_simulation::{Refusal, Simulation, report, takes_turns, unsupported};
 
 use crate::hosts::SimulatedHosts;
 
@@ -146,9 +146,7 @@ fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
             ));
         }
     }
-    let has = |link: &Link| {
-        link.medium.is_some() || link.opportunities().is_some() || !link.classes.is_empty()
-    };
+    let has = |link: &Link| takes_turns(link) || !link.classes.is_empty();
     let pausable = |at: usize| {
         let mut paths = scenario.flows().iter().flat_map(|group| {
             let there = group.path.windows(2);
@@ -158,7 +156,7 @@ fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
     };
     match (0..links.len()).find(|&at| has(&links[at]) && pausable(at)) {
         Some(at) => refuse(format!(
-            "classes, a medium or opportunities of link `{}`, which is lossless or before a lossless link (`pfc`)",
+            "classes, a medium, a shaper, opportunities or outages that flush at link `{}`, which is lossless or before a lossless link (`pfc`)",
             links[at].name
         )),
         None => Ok(()),

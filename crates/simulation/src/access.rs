@@ -28,20 +28,18 @@ pub struct AccessLink {
 /// How an access link stands that may be paused.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pause {
-    is_paused: bool,
+    /// Pauses that have begun, less those that have ended. Frames of one instant come in any order.
+    by: i32,
     /// Whether a packet is in transmission.
     transmits: bool,
-    /// Packets that wait behind it.
-    waiting: u64,
-    /// The most of them; none for an unlimited queue.
-    most: Option<u64>,
+    /// Transmission time of the packets that wait behind it.
+    work: Time,
 }
 
 impl AccessLink {
     /// The access link of a flow of this group in front of a lossless queue, which may pause it.
     /// Without an access link the host sends at the rate of that queue, `rate`.
     pub(crate) fn pausable(group: &FlowGroup, wire: u32, rate: Rate) -> Self {
-        let most = group.access.as_ref().and_then(|access| access.queue);
         let link = Self::new(group, wire).unwrap_or(Self {
             rate,
             full: (wire, rate.time_to_send(Bytes::new(u64::from(wire)))),
@@ -52,10 +50,7 @@ impl AccessLink {
             lane: None,
         });
         Self {
-            pause: Some(Pause {
-                most,
-                ..Pause::default()
-            }),
+            pause: Some(Pause::default()),
             ..link
         }
     }
@@ -111,25 +106,28 @@ impl AccessLink {
     }
 
     /// The same as [`Self::enqueue`] where the link may be paused: when the packet reaches the
-    /// network if it is sent at once, and whether it was taken at all.
+    /// network if it is sent at once, and whether it was taken at all. A pause holds the first
+    /// packet of the queue in its place.
     pub(crate) fn accept(
         &mut self,
         (now, number, size): (Time, u32, u32),
         waiting: &mut WaitingPackets,
     ) -> Accepted {
-        let leaves = now + self.time_to_send(size);
+        let own = self.time_to_send(size);
         let Some(pause) = &mut self.pause else {
-            return Accepted::Sent(leaves);
+            return Accepted::Sent(now + own);
         };
-        if !pause.transmits && !pause.is_paused && pause.waiting == 0 {
+        if !pause.transmits && pause.by <= 0 && self.queue.is_empty() {
             pause.transmits = true;
-            return Accepted::Sent(leaves);
+            self.busy_until = now + own;
+            return Accepted::Sent(self.busy_until);
         }
-        if pause.most.is_some_and(|most| pause.waiting > most) {
+        let ahead = self.busy_until.saturating_sub(now) + pause.work;
+        if self.most_work.is_some_and(|most| ahead > most) {
             return Accepted::Lost;
         }
-        pause.waiting += 1;
-        waiting.push(&mut self.queue, (Time::ZERO, number));
+        pause.work += own;
+        waiting.push(&mut self.queue, (own, number));
         Accepted::Waits
     }
 
@@ -141,27 +139,27 @@ impl AccessLink {
     }
 
     /// A pause begins or ends.
-    pub(crate) fn set_paused(&mut self, begins: bool) {
+    pub(crate) fn pause(&mut self, begins: bool) {
         if let Some(pause) = &mut self.pause {
-            pause.is_paused = begins;
+            pause.by += if begins { 1 } else { -1 };
         }
     }
 
-    /// The number of the next packet if it may be sent now.
-    pub(crate) fn next_unpaused(&mut self, waiting: &mut WaitingPackets) -> Option<u32> {
+    /// The next packet if it may be sent now: when it has left, and its number.
+    pub(crate) fn next_unpaused(
+        &mut self,
+        now: Time,
+        waiting: &mut WaitingPackets,
+    ) -> Option<(Time, u32)> {
         let pause = self.pause.as_mut()?;
-        if pause.is_paused || pause.transmits {
+        if pause.by > 0 || pause.transmits {
             return None;
         }
-        let (_, number) = waiting.pop(&mut self.queue)?;
-        pause.waiting -= 1;
+        let (own, number) = waiting.pop(&mut self.queue)?;
+        pause.work -= own;
         pause.transmits = true;
-        Some(number)
-    }
-
-    /// When a packet of `size` bytes has left that is sent from now on.
-    pub(crate) fn leaving(&self, now: Time, size: u32) -> Time {
-        now + self.time_to_send(size)
+        self.busy_until = now + own;
+        Some((self.busy_until, number))
     }
 
     /// The packet with this number will leave behind another one.

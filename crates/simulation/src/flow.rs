@@ -488,7 +488,7 @@ impl<E: Ends> Flow<E> {
         calendar: &mut Calendar,
     ) {
         if let Some(access) = &mut self.access {
-            access.set_paused(begins);
+            access.pause(begins);
             self.send_waiting(me, now, calendar);
         }
     }
@@ -499,9 +499,7 @@ impl<E: Ends> Flow<E> {
         let Some(access) = &mut self.access else {
             return;
         };
-        if let Some(number) = access.next_unpaused(&mut calendar.waiting) {
-            let size = self.ends.size(number, self.transit.packet_bytes);
-            let time = access.leaving(now, size);
+        if let Some((time, number)) = access.next_unpaused(now, &mut calendar.waiting) {
             let event = Event::access(time, me, number, AccessWait::BehindOthers);
             calendar.push_frequent(event);
         }

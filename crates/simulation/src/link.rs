@@ -12,6 +12,7 @@ pub(crate) mod host_timing;
 pub(crate) mod media;
 pub(crate) mod medium;
 pub(crate) mod memory;
+pub(crate) mod pauses;
 pub(crate) mod piecewise_rate;
 pub(crate) mod policer;
 pub(crate) mod queued;
@@ -244,12 +245,12 @@ impl Link {
         }
     }
 
-    /// Whether nothing is in transmission.
-    pub(crate) fn is_idle(&self, now: Time) -> bool {
+    /// Whether a packet that arrives now is sent at once.
+    pub(crate) fn sends_at_once(&self, now: Time) -> bool {
         match self {
             Self::DropTail(link) => link.backlog(now) == Time::ZERO,
             Self::Gated(link) => link.fifo.backlog(now) == Time::ZERO,
-            Self::Queued(link) => link.idle(),
+            Self::Queued(link) => link.sends_at_once(),
         }
     }
 

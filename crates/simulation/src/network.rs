@@ -533,6 +533,7 @@ impl Network {
         if self.links.iter().any(Link::overfull) {
             return Err(too_large(TOO_MANY_WAIT));
         }
+        self.check_pauses();
         self.find_deadlock();
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {

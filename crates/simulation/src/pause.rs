@@ -78,18 +78,25 @@ pub(crate) struct PauseControl {
     queues: Vec<Option<LosslessQueue>>,
     /// The delay of each link.
     delays: Vec<Time>,
+    /// Whether a queue behind it may pause each link.
+    pausable: Vec<bool>,
 }
 
 /// Whether a link pauses its senders, or may be paused.
 pub(crate) fn takes_part(scenario: &Scenario, at: usize) -> bool {
+    scenario.links()[at].pfc.is_some() || may_be_paused(scenario, at)
+}
+
+/// Whether a queue behind a link may pause it.
+pub(crate) fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
     let links = scenario.links();
     let is_before = |path: &[usize]| {
         path.windows(2)
             .any(|pair| pair[0] == at && links[pair[1]].pfc.is_some())
     };
     let mut groups = scenario.flows().iter();
-    links[at].pfc.is_some()
-        || groups.any(|group| is_before(&group.path) || is_before(&group.reverse))
+    links.iter().any(|link| link.pfc.is_some())
+        && groups.any(|group| is_before(&group.path) || is_before(&group.reverse))
 }
 
 impl PauseControl {
@@ -108,10 +115,18 @@ impl PauseControl {
         };
         let queues: Vec<_> = scenario.links().iter().map(queue).collect();
         let delays = scenario.links().iter().map(|link| link.delay).collect();
-        queues
-            .iter()
-            .any(Option::is_some)
-            .then_some(Self { queues, delays })
+        let numbers = 0..scenario.links().len();
+        let pausable = numbers.map(|at| may_be_paused(scenario, at)).collect();
+        queues.iter().any(Option::is_some).then_some(Self {
+            queues,
+            delays,
+            pausable,
+        })
+    }
+
+    /// Whether a queue behind a link may pause it.
+    pub(crate) fn may_pause(&self, at: usize) -> bool {
+        self.pausable[at]
     }
 
     pub(crate) fn is_lossless(&self, at: LinkId) -> bool {
@@ -119,12 +134,19 @@ impl PauseControl {
     }
 
     /// Whether the queue of link `at` has memory for `size` more bytes of a sender.
-    pub(crate) fn has_room(&self, at: LinkId, sender: Sender, size: u32) -> bool {
+    pub(crate) fn has_room(&self, (at, sender): (LinkId, Sender), size: u32) -> bool {
         self.queues[at.index()].as_ref().is_none_or(|queue| {
             let waiting = queue.ingress.get(&sender).map_or(0, |each| each.waiting);
             let most = queue.pfc.xoff.get() + queue.pfc.headroom.get();
             waiting + u64::from(size) <= most
         })
+    }
+
+    /// A packet of a sender is about to be sent without a wait.
+    pub(crate) fn carry(&mut self, (at, sender): (LinkId, Sender), size: u32) {
+        if let Some(queue) = &mut self.queues[at.index()] {
+            queue.ingress.entry(sender).or_default().waiting += u64::from(size);
+        }
     }
 
     /// A packet of a sender waits from now on.
@@ -236,15 +258,35 @@ impl PauseControl {
         let Some(queue) = &self.queues[at.index()] else {
             return Time::ZERO;
         };
-        // The part of both directions of the cable that the packets themselves take.
+        // The time that the packets themselves take after the link before.
         let of_packets = match sender {
             Sender::Link(link) => self.delays[link.index()],
             Sender::Host(_) => Time::ZERO,
         };
         let cable = queue.pfc.cable_delay().unwrap_or(of_packets);
-        let both = cable.saturating_add(cable);
-        both.saturating_sub(of_packets)
+        // Both directions of the cable, less the one in which the packets are late already.
+        cable
+            .saturating_add(cable.saturating_sub(of_packets))
             .saturating_add(queue.pfc.response)
+    }
+
+    /// Whether the counts of a lossless queue agree with the `bytes` that wait in it and with its
+    /// pauses.
+    pub(crate) fn agrees(&self, at: LinkId, bytes: u64) -> bool {
+        self.queues[at.index()].as_ref().is_none_or(|queue| {
+            let senders = || queue.ingress.values();
+            let holds = |each: &Ingress| {
+                if each.is_paused {
+                    each.waiting > queue.pfc.xon.get()
+                } else {
+                    each.waiting <= queue.pfc.xoff.get()
+                }
+            };
+            let paused = senders().filter(|each| each.is_paused).count();
+            senders().map(|each| each.waiting).sum::<u64>() == bytes
+                && senders().all(holds)
+                && paused == queue.paused
+        })
     }
 
     /// The warm-up ends: counting restarts.

@@ -297,3 +297,165 @@ fn senders_that_cannot_be_paused_are_refused() {
     let said = refusal(classes, "rtt = \"1ms\"");
     assert!(said.contains("classes") && said.contains("`pfc`"), "{said}");
 }
+
+/// Frames of one instant that begin and end a pause: with `xon` at `xoff`, a packet that leaves as
+/// another arrives ends the pause that the other one begins.
+#[test]
+fn pauses_that_begin_and_end_at_one_instant_leave_nothing_paused() {
+    let mut text = String::new();
+    for (name, rate) in [("first", "10Gbps"), ("second", "5Gbps")] {
+        let keys = pfc(1500, 1500, 60_000, "");
+        let _ = write!(
+            text,
+            "[[links]]\nname = \"{name}\"\nrate = \"{rate}\"\nbuffer = \"100MB\"\n{keys}\n"
+        );
+    }
+    let text = text.replacen("[[links]]\n", "[[links]]\ntarget = true\n", 1);
+    let report = run(&(text
+        + "[[flows]]\nname = \"all\"\npath = [\"first\", \"second\"]\ncount = 4\nrtt = \"50us\"\n\
+           packet = \"1500B\"\ninitial_window = \"100p\"\nmin_rto = \"1s\"\nprocessing = \"0s\"\n\
+           access = { rate = \"10Gbps\" }\nworkload = { finite = { size = \"300kB\" } }\n\
+           [run]\nwarmup = \"0s\"\nmeasure = \"100ms\"\n"));
+    let completed = report.groups[0].completions.as_ref();
+    assert_eq!(completed.map(|it| it.completed), Some(4));
+    assert_eq!(report.groups[0].metrics[&Metric::Timeouts].mean, 0.0);
+}
+
+/// A packet that is sent at once does not wait: it needs no memory, and no pause follows.
+#[test]
+fn a_packet_that_does_not_wait_is_neither_lost_nor_paused_for() {
+    let text = |keys: &str| {
+        format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"100MB\"\n{keys}\n[[flows]]\nname = \"one\"\nrtt = \"50us\"\n\
+             packet = \"1500B\"\nreceive_window = \"1p\"\naccess = {{ rate = \"10Gbps\" }}\n\
+             [run]\nwarmup = \"0s\"\nmeasure = \"10ms\"\n"
+        )
+    };
+    let report = run(&text(&pfc(0, 0, 0, "")));
+    for metric in [
+        Metric::LossRate,
+        Metric::PauseFrames,
+        Metric::PauseTime,
+        Metric::HeadroomMax,
+    ] {
+        assert_eq!(value(&report, metric), 0.0, "{metric:?}");
+    }
+    let without = run(&text(""));
+    assert_eq!(
+        value(&report, Metric::Goodput),
+        value(&without, Metric::Goodput)
+    );
+}
+
+/// A link whose rate changes is paused, too: what it sends after a pause takes its whole time.
+#[test]
+fn a_link_whose_rate_changes_can_be_paused() {
+    let report = run("[[links]]\nname = \"varying\"\nbuffer = \"100MB\"\n\
+         rate = { steps = [[\"0s\", \"10Gbps\"], [\"1ms\", \"5Gbps\"]], repeat = \"2ms\" }\n\
+         [[links]]\nname = \"slow\"\nrate = \"1Gbps\"\nbuffer = \"100MB\"\ntarget = true\n\
+         pfc = { xoff = \"15kB\", xon = \"7500B\", headroom = \"3kB\" }\n\
+         [[flows]]\nname = \"bulk\"\npath = [\"varying\", \"slow\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+         receive_window = \"200p\"\n[run]\nwarmup = \"5ms\"\nmeasure = \"20ms\"\n");
+    assert_eq!(value(&report, Metric::LossRate), 0.0);
+    assert!(value(&report, Metric::Utilization) > 0.999);
+    // The slow link takes 1 of 7.5 Gb/s, and the varying one sends nothing in its pauses.
+    let varying = &report.links[0].metrics;
+    let used = varying[&Metric::Utilization].mean;
+    assert!((used - 1.0 / 7.5).abs() < 0.005, "{used}");
+}
+
+/// The queue of an access link holds as many packets whether a lossless queue may pause it or not.
+#[test]
+fn an_access_queue_before_a_lossless_queue_holds_as_much() {
+    let goodput = |queue: u64, keys: &str| {
+        let report = run(&format!(
+            "[link]\nrate = \"10Gbps\"\nbuffer = \"100MB\"\n{keys}\n[[flows]]\nname = \"one\"\nrtt = \"50us\"\n\
+             packet = \"1500B\"\ninitial_window = \"20p\"\nprocessing = \"0s\"\n\
+             access = {{ rate = \"1Gbps\", queue = \"{queue}p\" }}\n\
+             workload = {{ finite = {{ size = \"30kB\" }} }}\n\
+             [run]\nwarmup = \"0s\"\nmeasure = \"50ms\"\n"
+        ));
+        report.groups[0].metrics[&Metric::Goodput].mean
+    };
+    for queue in [0, 1, 5, 17, 18, 19] {
+        let lossless = goodput(queue, &pfc(1_000_000, 500_000, 60_000, ""));
+        assert_eq!(lossless, goodput(queue, ""), "{queue}");
+    }
+}
+
+/// The packets between the link before and the queue arrive after a pause, also if their delay is
+/// longer than the stated cable.
+#[test]
+fn the_delay_of_the_link_before_counts_if_it_is_longer_than_the_cable() {
+    let report = run(&format!(
+        "[[links]]\nname = \"before\"\nrate = \"10Gbps\"\nbuffer = \"100MB\"\ndelay = \"20us\"\n\
+         [[links]]\nname = \"slow\"\nrate = \"1Gbps\"\nbuffer = \"100MB\"\ntarget = true\n{}\n\
+         [[flows]]\nname = \"bulk\"\npath = [\"before\", \"slow\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+         receive_window = \"200p\"\n[run]\nwarmup = \"5ms\"\nmeasure = \"20ms\"\n",
+        pfc(30_000, 15_000, 100_000, ", cable = \"2km\"")
+    ));
+    assert_eq!(value(&report, Metric::LossRate), 0.0);
+    // The frame takes 10.1 us, and the packets 20 us.
+    let most = (2000.0 / 198e6 + 20e-6) * RATE + 2.0 * PACKET;
+    let used = value(&report, Metric::HeadroomMax);
+    // Meanwhile the queue sends a tenth as much.
+    assert!(
+        used <= most && used >= 0.9 * most - 3.0 * PACKET,
+        "{used} {most}"
+    );
+}
+
+/// The arrivals at a lossless queue do not vary with the processing time of hosts, which would take
+/// up to a packet more than the headroom of its cable and response.
+#[test]
+fn the_processing_time_of_hosts_needs_no_headroom() {
+    let report = run(&format!(
+        "[[links]]\nname = \"before\"\nrate = \"900Mbps\"\nbuffer = \"100MB\"\ndelay = \"6600ns\"\n\
+         [[links]]\nname = \"behind\"\nrate = \"1Gbps\"\nbuffer = \"100MB\"\ntarget = true\n{}\n\
+         [[flows]]\nname = \"far\"\npath = [\"before\", \"behind\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+         count = 4\nreceive_window = \"200p\"\n\
+         [[flows]]\nname = \"near\"\npath = [\"behind\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+         count = 4\nreceive_window = \"200p\"\n[run]\nwarmup = \"0s\"\nmeasure = \"200ms\"\n",
+        pfc(1_500, 0, 100_000, "")
+    ));
+    // Both directions of 6.6 us, and two packets.
+    let most = 13.2e-6 * 900e6 / 8.0 + 2.0 * PACKET;
+    let used = value(&report, Metric::HeadroomMax);
+    assert!(used > PACKET && used <= most, "{used} {most}");
+}
+
+/// Only a link before a lossless queue reports the time of its pauses.
+#[test]
+fn only_links_that_may_be_paused_report_paused_time() {
+    let report = spreading(&pfc(50_000, 25_000, 30_000, ""));
+    let of = |name: &str| {
+        let mut links = report.links.iter();
+        links.find(|link| link.name == name).expect("a link")
+    };
+    assert!(of("shared").metrics.contains_key(&Metric::PausedTime));
+    assert!(!of("fast").metrics.contains_key(&Metric::PausedTime));
+    assert!(!report.metrics.contains_key(&Metric::PausedTime));
+}
+
+/// Links that send at turns of their own cannot be paused, and are refused by name.
+#[test]
+fn shapers_and_outages_that_flush_are_refused_before_a_lossless_queue() {
+    for keys in [
+        "shaper = { rate = \"1Gbps\", burst = \"100kB\" }",
+        "outages = { times = [[\"1ms\", \"1ms\"]], flush = true }",
+    ] {
+        let text = format!(
+            "[[links]]\nname = \"before\"\nrate = \"10Gbps\"\nbuffer = \"1MB\"\n{keys}\n\
+             [[links]]\nname = \"slow\"\nrate = \"1Gbps\"\nbuffer = \"1MB\"\ntarget = true\n{}\n\
+             [[flows]]\npath = [\"before\", \"slow\"]\nrtt = \"1ms\"\n[run]\nmeasure = \"1ms\"\n",
+            pfc(10_000, 5_000, 9_000, "")
+        );
+        let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).expect("a scenario");
+        let outcome = PacketEngine.run(&scenario, &RunOptions::default());
+        let said = outcome.expect_err("a refusal").to_string();
+        assert!(
+            said.contains("`before`") && said.contains("shaper"),
+            "{said}"
+        );
+    }
+}

@@ -12,6 +12,7 @@ use forebay_scenario::{FlowGroup, Scenario};
 use forebay_units::Time;
 
 use crate::link::{in_turn, takes_turns};
+use crate::pause::may_be_paused;
 
 /// Variation of the arrivals after one link.
 #[derive(Clone, Copy, Debug)]
@@ -184,13 +185,15 @@ pub(crate) fn varies(group: &FlowGroup) -> bool {
 ///
 /// A medium that gives the link its turns may send packets with less than a transmission time
 /// between them, so that the variation could change their order. A shaper may, too, and has
-/// [`InOrder`].
+/// [`InOrder`]. A link that a lossless queue may pause is exact: its packets would otherwise reach
+/// that queue later than the cable and the response time let them.
 fn slowest_link(scenario: &Scenario, group: &FlowGroup) -> Option<usize> {
     if !varies(group) {
         return None;
     }
     let links = scenario.links();
     let slowest = group.path.iter().copied().rev();
+    let slowest = slowest.filter(|&link| !may_be_paused(scenario, link));
     let slowest = slowest.min_by_key(|&link| links[link].rate)?;
     let link = &links[slowest];
     let keeps_order = in_turn(link) && (link.shaper.is_some() || !takes_turns(link));

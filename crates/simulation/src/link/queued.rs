@@ -8,6 +8,7 @@ use forebay_units::Time;
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{LaneId, LinkId};
+use crate::link::pauses::Pauses;
 use crate::link::scheduler::Scheduler;
 use crate::link::statistics::{Account, LinkStatistics};
 use crate::link::transmitter::{Transmitter, Usage};
@@ -49,18 +50,6 @@ struct Server {
     /// Usage at the end of the run, once it has ended.
     usage_at_end: Option<Usage>,
     statistics: LinkStatistics,
-}
-
-/// The pauses of a link by the queues behind it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Pauses {
-    /// Queues that pause it now.
-    by: u32,
-    since: Time,
-    /// Time that it was paused since the warm-up, up to `since` if it is paused now.
-    total: Time,
-    /// Whether it would send if it were not paused.
-    stalled: bool,
 }
 
 /// The turns of a link, and what was taken in at the one at hand.
@@ -210,20 +199,7 @@ impl QueuedLink {
 
     /// A pause by a queue behind it begins or ends. What has left before `now` must have been done.
     pub(crate) fn pause(&mut self, begins: bool, now: Time, sink: &mut impl Departures) {
-        let pauses = &mut self.server.pauses;
-        if begins {
-            if pauses.by == 0 {
-                pauses.since = now;
-            }
-            pauses.by += 1;
-            return;
-        }
-        pauses.by -= 1;
-        if pauses.by > 0 {
-            return;
-        }
-        pauses.total += now - pauses.since;
-        if std::mem::take(&mut pauses.stalled) {
+        if self.server.pauses.change(begins, now) {
             let Self { queue, server, .. } = self;
             queue.work(Resume { server, sink, now });
         }
@@ -231,11 +207,7 @@ impl QueuedLink {
 
     /// Time that it was paused from the warm-up's end to `now`.
     pub(crate) fn paused(&self, now: Time) -> Time {
-        let pauses = &self.server.pauses;
-        if pauses.by > 0 {
-            return pauses.total + now.saturating_sub(pauses.since);
-        }
-        pauses.total
+        self.server.pauses.total(now)
     }
 
     /// Whether it has packets to send and is paused.
@@ -248,6 +220,11 @@ impl QueuedLink {
     /// Whether nothing is in transmission.
     pub(crate) fn idle(&self) -> bool {
         self.server.idle()
+    }
+
+    /// Whether a packet that arrives now is sent at once.
+    pub(crate) fn sends_at_once(&self) -> bool {
+        self.idle() && !self.server.pauses.are_on()
     }
 
     /// Whether more packets wait than a run may keep.
@@ -289,7 +266,7 @@ impl QueuedLink {
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
         let held = u64::from(self.server.held_after(now) > Time::ZERO);
-        let leaves = packets > 0 && self.server.departure() <= now && !self.server.pauses.stalled;
+        let leaves = packets > 0 && self.server.departure() <= now && !self.server.pauses.are_on();
         packets - u64::from(leaves) + held
     }
 
@@ -317,7 +294,7 @@ impl QueuedLink {
         let server = &mut self.server;
         server.occupancy = ticks(1, server.held_after(now)) - ticks(waiting, now);
         server.port.since = now;
-        (server.pauses.total, server.pauses.since) = (Time::ZERO, now);
+        server.pauses.restart(now);
         server.statistics.restart(now, usage);
     }
 
@@ -327,10 +304,7 @@ impl QueuedLink {
         let (waiting, paused) = (self.queue.backlog().packets, self.paused(end));
         let server = &mut self.server;
         let was_stalled = server.pauses.stalled;
-        server.pauses = Pauses {
-            total: paused,
-            ..Pauses::default()
-        };
+        server.pauses = Pauses::over(paused);
         server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
         server.usage_at_end = Some(server.usage(end));
         let (occupancy, drops, marks) = (
@@ -464,18 +438,19 @@ impl Server {
             self.take_turn(now, queue, sink);
             return;
         }
-        if self.pauses.by > 0 {
+        if self.pauses.are_on() {
             // Whether it is idle will be known at the end of the pause.
             self.pauses.stalled = true;
             self.port.idle_since = None;
             return;
         }
-        let was_idle = self.idle();
+        // After a pause, too, no packet is in transmission.
+        let restarts = self.idle() || self.departure() < now;
         match queue.dequeue(&mut self.port) {
             Some(packet) => {
                 self.occupancy += ticks(1, now);
                 self.port.idle_since = None;
-                let departure = self.transmitter.take(now, packet.size, was_idle);
+                let departure = self.transmitter.take(now, packet.size, restarts);
                 let account = sink.send(&Service {
                     packet,
                     start: now,

@@ -13,7 +13,7 @@ use crate::timeline::Timeline;
 
 impl Network {
     /// Whether the headroom of a lossless queue suffices for a packet. If it does, the packet waits
-    /// there from now on.
+    /// there from now on. It needs no headroom if it is sent at once.
     #[inline(never)]
     pub(super) fn has_headroom<E: Ends>(
         &mut self,
@@ -34,10 +34,15 @@ impl Network {
         else {
             return true;
         };
-        let has_room = pauses.has_room(at, sender, packet.size);
+        let from = (at, sender);
+        if self.links[at.index()].sends_at_once(packet.arrival) {
+            pauses.carry(from, packet.size);
+            return true;
+        }
+        let has_room = pauses.has_room(from, packet.size);
         if has_room {
             let calendar = &mut timeline.calendar;
-            pauses.store((at, sender), (packet.size, packet.arrival), calendar);
+            pauses.store(from, (packet.size, packet.arrival), calendar);
         }
         has_room
     }
@@ -62,8 +67,9 @@ impl Network {
 
     /// Time that a link was paused from the warm-up's end to `now`, where another may pause it.
     pub(crate) fn paused_time(&self, link: usize, now: Time) -> Option<Time> {
+        let pauses = self.pauses.as_ref()?;
         match &self.links[link] {
-            Link::Queued(queued) if self.pauses.is_some() => Some(queued.paused(now)),
+            Link::Queued(queued) if pauses.may_pause(link) => Some(queued.paused(now)),
             _ => None,
         }
     }
@@ -71,6 +77,23 @@ impl Network {
     /// The pauses that a link's queue began since the warm-up, where the queue is lossless.
     pub(crate) fn pause_counts(&self, link: usize, now: Time) -> Option<PauseCounts> {
         self.pauses.as_ref()?.counts(link, now)
+    }
+
+    /// Checks the counts of the lossless queues.
+    ///
+    /// # Panics
+    /// If they contradict what waits: a sender could then stay paused without a cause.
+    pub(super) fn check_pauses(&self) {
+        let Some(pauses) = &self.pauses else {
+            return;
+        };
+        for (number, link) in self.links.iter().enumerate() {
+            if let Link::Queued(link) = link {
+                let at = LinkId::new(number);
+                let agrees = pauses.agrees(at, link.what_waits().bytes);
+                assert!(agrees, "the counts of a lossless queue: {pauses:?}");
+            }
+        }
     }
 
     /// Looks for links that pause each other in a circle.

@@ -1,0 +1,467 @@
+//! Laws of lossless queues over random networks: no loss with enough headroom, pauses that end, and
+//! reports that do not depend on an observer. The engine itself checks at the end of each run that
+//! the counts of a lossless queue agree with what waits in it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use forebay_attack::Tape;
+use forebay_packet::{PacketEngine, Stepwise};
+use forebay_scenario::{
+    Cost, Engine, Estimate, Format, Metric, Report, RunOptions, Scenario, Seed, WarningKind,
+};
+use forebay_units::Time;
+use proptest::prelude::*;
+
+/// Largest packet of the scenarios in bytes.
+const LARGEST: f64 = 1500.0;
+
+/// A scenario that a failure prints in the form of a file.
+#[derive(Clone)]
+struct Text(String);
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "\n{}", self.0)
+    }
+}
+
+/// The traffic of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Traffic {
+    /// Any, over any links.
+    Any,
+    /// Transfers over links without a circle, with enough headroom.
+    Finite,
+}
+
+/// The rest of a link's table.
+fn link(tape: &mut Tape<'_>, traffic: Traffic) -> String {
+    let rate = match tape.below(8) {
+        0..5 => format!(
+            "\"{}\"",
+            tape.one(&["1Gbps", "10Gbps", "999999991bps", "3Gbps"])
+        ),
+        5 => "{ steps = [[\"0s\", \"2Gbps\"], [\"300us\", \"100Mbps\"]], repeat = \"700us\" }".into(),
+        6 => "{ steps = [[\"0s\", \"1Gbps\"], [\"200us\", \"0bps\"], [\"300us\", \"10Gbps\"]] }".into(),
+        _ => "{ markov = [{ rate = \"1Gbps\", mean_time = \"50us\" }, { rate = \"0bps\", mean_time = \"20us\" }] }".to_owned(),
+    };
+    let mut queue = tape.one(&[
+        "\"droptail\"",
+        "\"droptail\"",
+        "\"droptail\"",
+        "{ kind = \"step\", threshold = \"10kB\" }",
+        "{ kind = \"red\", min = \"5kB\", max = \"50kB\" }",
+        "{ kind = \"codel\", target = \"20us\", interval = \"200us\" }",
+        "\"fq_codel\"",
+        "\"drr\"",
+        "\"drophead\"",
+    ]);
+    let mut buffer = tape.one(&["100MB", "100MB", "100MB", "100MB", "20p", "0p"]);
+    if traffic == Traffic::Finite {
+        (queue, buffer) = ("\"droptail\"", "100MB");
+    }
+    let delay = tape.one(&["0s", "1us", "7us"]);
+    let mut text =
+        format!("rate = {rate}\nqueue = {queue}\nbuffer = \"{buffer}\"\ndelay = \"{delay}\"\n");
+    if tape.below(3) > 0 {
+        let xoff = [30_000, 3_000, 1_500, 1_499, 0, 100_000][tape.below(6)];
+        let xon = [xoff / 2, xoff, 0][tape.below(3)];
+        let headroom = match traffic {
+            Traffic::Any => tape.one(&["1MB", "1MB", "3kB", "0B"]),
+            Traffic::Finite => "1MB",
+        };
+        let more = tape.one(&[
+            "",
+            ", cable = \"300m\"",
+            ", response = \"3us\"",
+            ", cable = \"2km\", response = \"1us\"",
+        ]);
+        let _ = writeln!(
+            text,
+            "pfc = {{ xoff = \"{xoff}B\", xon = \"{xon}B\", headroom = \"{headroom}\"{more} }}"
+        );
+    }
+    text
+}
+
+/// The path of a group over `links` links: some in a row, of a circle if `circle`.
+fn path(tape: &mut Tape<'_>, links: usize, circle: bool) -> Vec<usize> {
+    let first = if circle {
+        tape.below(links)
+    } else {
+        tape.below(links.div_ceil(2))
+    };
+    let most = if circle { links } else { links - first };
+    let hops = 1 + tape.below(most);
+    (first..first + hops).map(|at| at % links).collect()
+}
+
+fn group(
+    tape: &mut Tape<'_>,
+    (number, own): (usize, Vec<usize>),
+    (links, circle): (usize, bool),
+    traffic: Traffic,
+) -> String {
+    let list = |path: Vec<usize>| {
+        let names: Vec<_> = path.iter().map(|at| format!("\"l{at}\"")).collect();
+        names.join(", ")
+    };
+    let mut text = format!("[[flows]]\nname = \"g{number}\"\npath = [{}]\n", list(own));
+    let size = tape.one(&[
+        "\"60kB\"",
+        "\"300kB\"",
+        "{ exponential = \"20kB\" }",
+        "\"1B\"",
+    ]);
+    let rtt = tape.one(&["50us", "150us", "36us"]);
+    let kind = match traffic {
+        Traffic::Any => tape.below(7),
+        Traffic::Finite => 0,
+    };
+    let workload = match kind {
+        0 | 1 => format!("{{ finite = {{ size = {size} }} }}"),
+        2 => "\"persistent\"".to_owned(),
+        3 => format!("{{ closed_loop = {{ users = 3, think = \"50us\", size = {size} }} }}"),
+        4 => format!(
+            "{{ open_loop = {{ interarrival = {{ exponential = \"200us\" }}, size = {size} }} }}"
+        ),
+        5 => format!("{{ incast = {{ servers = 6, pause = \"100us\", size = {size} }} }}"),
+        _ => "{ cbr = { rate = \"200Mbps\" } }".to_owned(),
+    };
+    let counts = ["4", "1", "9"];
+    if workload.contains("finite") || workload.contains("persistent") {
+        let _ = writeln!(text, "count = {}", tape.one(&counts));
+    }
+    let _ = writeln!(text, "workload = {workload}");
+    let packet = tape.one(&[
+        "\"1500B\"",
+        "\"1500B\"",
+        "{ choice = [\"1500B\", \"200B\"] }",
+    ]);
+    let _ = writeln!(text, "packet = {packet}");
+    if workload.contains("cbr") {
+        return text;
+    }
+    let _ = writeln!(
+        text,
+        "rtt = \"{rtt}\"\nmin_rto = \"{}\"",
+        match traffic {
+            Traffic::Any => tape.one(&["200ms", "1ms"]),
+            Traffic::Finite => "1s",
+        }
+    );
+    let cca = tape.one(&[
+        "\"newreno\"",
+        "\"cubic\"",
+        "\"dctcp\"",
+        "\"bbr\"",
+        "{ kind = \"aimd\", increase = 20 }",
+    ]);
+    let _ = writeln!(text, "cca = {cca}");
+    let mut access = tape.one(&[
+        "",
+        "access = { rate = \"10Gbps\" }\n",
+        "access = { rate = \"1Gbps\", queue = \"1p\" }\n",
+        "access = { rate = \"2500000001bps\", queue = \"0p\" }\n",
+        "access = { rate = \"10Gbps\", queue = \"7p\" }\n",
+    ]);
+    if traffic == Traffic::Finite && access.contains("queue") {
+        access = "access = { rate = \"1Gbps\" }\n";
+    }
+    text += access;
+    let window = tape.one(&["200p", "40p", "10p"]);
+    let _ = writeln!(text, "initial_window = \"{window}\"");
+    text += &tape.some_of(
+        &[
+            ("ecn", &["true"]),
+            ("pacing", &["true"]),
+            ("handshake", &["true"]),
+            ("receive_window", &["\"100p\"", "\"1000p\""]),
+            ("delayed_ack", &["{ packets = 2, timeout = \"100us\" }"]),
+            ("start", &["\"150us\"", "{ uniform = [\"0s\", \"1ms\"] }"]),
+        ],
+        3,
+    );
+    if tape.rarely(5) && workload.contains("persistent") {
+        text += "stop = \"1100us\"\n";
+    }
+    if tape.rarely(6) && traffic == Traffic::Any {
+        let _ = writeln!(text, "reverse = [{}]", list(path(tape, links, circle)));
+    }
+    text
+}
+
+/// A network of some links, in a row or in a circle, with some groups.
+fn network(words: &[u16], traffic: Traffic) -> String {
+    let mut tape = Tape::new(words);
+    let links = 1 + tape.below(5);
+    let circle = tape.rarely(2) && traffic == Traffic::Any;
+    let exact = tape.rarely(2);
+    let mut text = String::new();
+    let shares = tape.rarely(5) && traffic == Traffic::Any;
+    if shares {
+        let size = tape.one(&["50kB", "0B", "1MB"]);
+        let _ = writeln!(text, "[[memories]]\nname = \"chip\"\nsize = \"{size}\"");
+    }
+    let paths: Vec<_> = (0..=1 + tape.below(4))
+        .map(|_| path(&mut tape, links, circle))
+        .collect();
+    let target = paths[0][tape.below(paths[0].len())];
+    for at in 0..links {
+        let _ = write!(
+            text,
+            "[[links]]\nname = \"l{at}\"\n{}",
+            link(&mut tape, traffic)
+        );
+        if at == target {
+            text += "target = true\n";
+        }
+        if shares && tape.rarely(2) {
+            text += "memory = \"chip\"\n";
+        }
+    }
+    for own in paths.into_iter().enumerate() {
+        text += &group(&mut tape, own, (links, circle), traffic);
+        if exact && !text.ends_with("\"1500B\"\n") {
+            text += "processing = \"0s\"\n";
+        }
+    }
+    let (warmup, measure) = match traffic {
+        Traffic::Any => (
+            tape.one(&["0s", "400us", "333333ns"]),
+            tape.one(&["3ms", "10ms", "1us", "60ms"]),
+        ),
+        Traffic::Finite => ("0s", "3s"),
+    };
+    let seed = tape.below(100);
+    let _ = write!(
+        text,
+        "[run]\nwarmup = \"{warmup}\"\nmeasure = \"{measure}\"\nseed = {seed}\n\
+         [trace]\nrecord = [\"cwnd\", \"queue\", \"utilization\", \"packets\"]\nevery = \"97us\"\n"
+    );
+    text
+}
+
+fn parsed(text: &str) -> Option<Scenario> {
+    Scenario::parse(text, Format::Toml, "laws", &[]).ok()
+}
+
+fn options(scenario: &Scenario) -> RunOptions {
+    RunOptions::from(Seed {
+        seed: scenario.run().seed,
+        replication: 0,
+    })
+}
+
+/// A report without what depends on how a run was done.
+fn figures(mut report: Report) -> Report {
+    report.cost = Cost::default();
+    report.traces = None;
+    report
+}
+
+/// The report of a run in steps that an observer looks at.
+fn in_steps(scenario: &Scenario, words: &[u16]) -> Report {
+    let mut tape = Tape::new(words);
+    let mut run = Stepwise::begin(scenario, options(scenario)).expect("it ran before");
+    run.draw(100, 4);
+    run.watch(1000);
+    run.follow((0, 0), 100);
+    while run.now() < run.end() {
+        let step = [1_000_000, 77_777_777, 1, 1_000_000_007][tape.below(4)];
+        let until = run.now().saturating_add(Time::from_picos(step * 40));
+        run.advance(until, 5000).expect("it ran before");
+        run.packet_events();
+        let _ = run.chart();
+        for picture in run.links() {
+            assert!(picture.backlog_s >= 0.0 && (0.0..=1.0 + 1e-9).contains(&picture.utilization));
+        }
+    }
+    run.finish().expect("a report")
+}
+
+/// The most bytes of one sender above `xoff`: see the reference of links.
+fn most_headroom(scenario: &Scenario, at: usize) -> f64 {
+    let links = scenario.links();
+    let pfc = links[at].pfc.expect("a lossless queue");
+    let seconds = |time: Time| time.as_secs_f64();
+    let after_pause = |rate: f64, delay: f64| {
+        let cable = pfc.cable_delay().map_or(delay, seconds);
+        (cable + cable.max(delay) + seconds(pfc.response)) * rate + 2.0 * LARGEST + 1.0
+    };
+    let mut most: f64 = 0.0;
+    for group in scenario.flows() {
+        if group.path[0] == at {
+            let own = group.access.as_ref().map(|access| access.rate);
+            let rate = own.unwrap_or(links[at].rate);
+            most = most.max(after_pause(rate.as_bytes_per_second(), 0.0));
+        }
+        for path in [&group.path, &group.reverse] {
+            for pair in path.windows(2).filter(|pair| pair[1] == at) {
+                let before = &links[pair[0]];
+                let rate = before.highest_rate().as_bytes_per_second();
+                most = most.max(after_pause(rate, seconds(before.delay)));
+            }
+        }
+    }
+    most
+}
+
+fn check_laws(text: &str, words: &[u16]) {
+    let Some(scenario) = parsed(text) else {
+        return;
+    };
+    let run = |options: &RunOptions| PacketEngine.run(&scenario, options);
+    let Ok(report) = run(&options(&scenario)) else {
+        return;
+    };
+    let report = figures(report);
+    assert_eq!(report, figures(run(&options(&scenario)).expect("again")));
+    let traced = RunOptions {
+        traces: true,
+        ..options(&scenario)
+    };
+    assert_eq!(report, figures(run(&traced).expect("traced")), "traced");
+    assert_eq!(report, figures(in_steps(&scenario, words)), "in steps");
+    let mut pauses = 0.0;
+    for (at, link) in scenario.links().iter().enumerate() {
+        let other = report.links.iter().find(|other| other.name == link.name);
+        let metrics = other.map_or(&report.metrics, |other| &other.metrics);
+        let value = |metric| metrics.get(&metric).map(|it| it.mean);
+        let Some(used) = value(Metric::HeadroomMax) else {
+            assert!(link.pfc.is_none());
+            continue;
+        };
+        pauses += value(Metric::PauseFrames).expect("a count");
+        let pfc = link.pfc.expect("a lossless queue");
+        let most = most_headroom(&scenario, at).min(pfc.headroom.get() as f64);
+        assert!(used <= most, "{}: {used} of {most}", link.name);
+        let measured = scenario.run().measure.as_secs_f64() + 1e-12;
+        assert!(value(Metric::PauseTime).expect("a time") <= measured);
+        let is_large = link.memory.is_none()
+            && link.discipline.name() == "droptail"
+            && text.contains("buffer = \"100MB\"");
+        let fits = !matches!(link.buffer, forebay_scenario::BufferLimit::Packets(_));
+        if is_large && fits && most_headroom(&scenario, at) <= pfc.headroom.get() as f64 {
+            let lost = value(Metric::LossRate);
+            assert!(
+                lost.is_none_or(|lost| lost == 0.0),
+                "{}: {lost:?}",
+                link.name
+            );
+        }
+    }
+    let is_deadlocked = report
+        .warnings
+        .iter()
+        .any(|warning| warning.kind == WarningKind::Deadlock);
+    if pauses == 0.0 && scenario.run().warmup == Time::ZERO {
+        assert!(!is_deadlocked);
+    }
+    check_calm(text, &scenario, &report);
+}
+
+/// Everything completes that is to be sent, whatever pauses it.
+fn check_completion(text: &str) {
+    let scenario = parsed(text).expect("a scenario");
+    let report = PacketEngine
+        .run(&scenario, &options(&scenario))
+        .expect("a report");
+    for (group, spec) in report.groups.iter().zip(scenario.flows()) {
+        let completed = group.completions.as_ref().map(|it| it.completed);
+        assert_eq!(completed, Some(spec.count), "{}", group.name);
+        let timeouts = group.metrics[&Metric::Timeouts].mean;
+        assert_eq!(timeouts, 0.0, "{}", group.name);
+    }
+    for link in &report.links {
+        let lost = link.metrics.get(&Metric::LossRate);
+        assert!(lost.is_none_or(|lost| lost.mean == 0.0), "{}", link.name);
+    }
+}
+
+/// Without waiting bytes above `xoff` a run has the figures of the same network without `pfc`. Its
+/// hosts must be exact: the variation of their answers is that of a link that no queue may pause.
+/// Those at a lossless queue must have access links, which they get otherwise.
+fn check_calm(text: &str, scenario: &Scenario, report: &Report) {
+    let links = scenario.links();
+    let is_calm = |metrics: &BTreeMap<Metric, Estimate>| {
+        let used = metrics.get(&Metric::HeadroomMax);
+        used.is_none_or(|used| used.mean == 0.0)
+    };
+    let all_calm = report
+        .links
+        .iter()
+        .map(|link| &link.metrics)
+        .chain([&report.metrics])
+        .all(is_calm);
+    let has_headroom = links
+        .iter()
+        .filter_map(|link| link.pfc)
+        .all(|pfc| pfc.headroom.get() >= 1_000_000);
+    let have_access = scenario
+        .flows()
+        .iter()
+        .all(|group| group.access.is_some() || links[group.path[0]].pfc.is_none());
+    let is_exact = text.contains("processing") && text.contains("warmup = \"0s\"");
+    // At the end of a transmission, a link without departure events needs no memory for an arrival.
+    let shares = !scenario.memories().is_empty();
+    if !(all_calm && has_headroom && have_access && is_exact) || shares {
+        return;
+    }
+    let lines = text.lines().filter(|line| !line.starts_with("pfc"));
+    let plain = parsed(&lines.collect::<Vec<_>>().join("\n")).expect("a scenario");
+    let plain = PacketEngine
+        .run(&plain, &options(&plain))
+        .expect("a report");
+    let plain = without_pauses(figures(plain));
+    assert_eq!(without_pauses(report.clone()), plain, "without `pfc`");
+}
+
+/// A report without what only a lossless queue has, and without the autocorrelation of the queue. A
+/// link whose departures are events samples its backlog to the nearest picosecond of all that
+/// waits, and not to the sum of rounded packets.
+fn without_pauses(mut report: Report) -> Report {
+    let links = report.links.iter_mut().map(|link| &mut link.metrics);
+    for metrics in links.chain([&mut report.metrics]) {
+        for metric in [
+            Metric::PauseTime,
+            Metric::PauseFrames,
+            Metric::HeadroomMax,
+            Metric::PausedTime,
+            Metric::QueueAutocorrelation,
+        ] {
+            metrics.remove(&metric);
+        }
+    }
+    report.scenario_sha256.clear();
+    report
+        .warnings
+        .retain(|warning| warning.kind != WarningKind::FewCongestionEvents);
+    report
+}
+
+/// Random networks, and the words that they were made of.
+fn texts(traffic: Traffic) -> impl Strategy<Value = (Text, Vec<u16>)> {
+    prop::collection::vec(any::<u16>(), 0..160)
+        .prop_map(move |words| (Text(network(&words, traffic)), words))
+}
+
+fn cases() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig::with_cases(asked.and_then(|count| count.parse().ok()).unwrap_or(150))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn lossless_queues_keep_their_laws((text, words) in texts(Traffic::Any)) {
+        check_laws(&text.0, &words);
+    }
+
+    #[test]
+    fn transfers_complete_behind_lossless_queues((text, _) in texts(Traffic::Finite)) {
+        check_completion(&text.0);
+    }
+}
