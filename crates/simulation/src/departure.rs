@@ -148,6 +148,7 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
             self.release(packet, service.start);
         }
         if self.at == self.recorded.link() {
+            self.timeline.recorder.start_packet(service.start);
             self.settle(packet, PacketOutcome::Departs(time, packet.mark), time);
         }
         let mut hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];

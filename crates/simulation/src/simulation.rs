@@ -13,7 +13,7 @@ use crate::link::host_timing::HostTiming;
 use crate::link::takes_turns;
 use crate::measure::columns::Scale;
 use crate::measure::probe::{Probe, Seen};
-use crate::measure::queue_chart::QueueChart;
+use crate::measure::queue_chart::{QueueChart, Transmission};
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
 use crate::pause::Sender;
@@ -135,8 +135,15 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
     /// Draws a chart of the target link, in columns of this scale. It must begin with the run.
     pub fn draw_queue(&mut self, scale: Scale) {
         let target = &self.scenario.links()[self.scenario.target_index()];
+        let transmission = if takes_turns(target) {
+            Transmission::Never
+        } else if self.network.may_be_paused(self.scenario.target_index()) {
+            Transmission::Recorded
+        } else {
+            Transmission::Always
+        };
         let recorder = &mut self.timeline.recorder;
-        recorder.draw(QueueChart::new(scale, !takes_turns(target)));
+        recorder.draw(QueueChart::new(scale, transmission));
         self.network.record_packets(true);
         self.traffic.record_packets(recorder);
     }

@@ -78,17 +78,32 @@ fn in_columns(changes: &[(Time, Option<u64>)], until: Time, width: Time) -> Vec<
     columns
 }
 
+/// Whether a lossless queue behind the target link may pause it: all of its packets may then wait.
+fn may_be_paused(scenario: &Scenario) -> bool {
+    let links = scenario.links();
+    let paths = scenario
+        .flows()
+        .iter()
+        .flat_map(|group| group.path.windows(2).chain(group.reverse.windows(2)));
+    paths
+        .filter(|pair| pair[0] == scenario.target_index())
+        .any(|pair| links[pair[1]].pfc.is_some())
+}
+
 /// The same from the events of all packets, and from a look at all flows after every instant.
 fn brute_force(scenario: &Scenario, until: Time, width: Time) -> Result<Drawn, EngineError> {
     let mut run = Stepwise::begin(scenario, options(scenario))?;
     run.watch(usize::MAX);
     let mut windows = vec![vec![(Time::ZERO, None)]; FLOWS];
+    let mut pictures = vec![(Time::ZERO, Some(0))];
     loop {
         let next = run.simulation.timeline.calendar.next_time();
         if next >= until {
             break;
         }
         run.advance(next.saturating_add(INSTANT), 1)?;
+        let target = run.links()[scenario.target_index()];
+        pictures.push((next, Some(target.waiting)));
         for (flow, windows) in run.flows(FLOWS).iter().zip(&mut windows) {
             let window = (flow.cwnd_packets / WINDOW_UNIT) as u64;
             windows.push((next, flow.active.then_some(window)));
@@ -131,6 +146,9 @@ fn brute_force(scenario: &Scenario, until: Time, width: Time) -> Result<Drawn, E
         if events.get(at + 1).is_none_or(|next| next.time > event.time) {
             changes.push((event.time, Some(present.saturating_sub(waits))));
         }
+    }
+    if may_be_paused(scenario) {
+        changes = pictures;
     }
     let kind = |kind| move |event: &&PacketEvent| event.kind == kind;
     let of = |wanted| events.iter().filter(kind(wanted)).copied().collect();

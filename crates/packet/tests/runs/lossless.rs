@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use forebay_packet::{PacketEngine, Stepwise};
 use forebay_scenario::{Engine, Format, Metric, Report, RunOptions, Scenario, WarningKind};
-
-use crate::PacketEngine;
 
 use super::{run, value};
 
@@ -458,4 +457,31 @@ fn shapers_and_outages_that_flush_are_refused_before_a_lossless_queue() {
             "{said}"
         );
     }
+}
+
+/// A chart of a link that is paused shows all of its packets as waiting during a pause.
+#[test]
+fn a_chart_of_a_paused_link_agrees_with_its_report() {
+    let text = format!(
+        "[[links]]\nname = \"paused\"\nrate = \"10Gbps\"\nbuffer = \"100MB\"\ntarget = true\n\
+         [[links]]\nname = \"slow\"\nrate = \"1Gbps\"\nbuffer = \"100MB\"\n{}\n\
+         [[flows]]\npath = [\"paused\", \"slow\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+         receive_window = \"100p\"\n[run]\nwarmup = \"0s\"\nmeasure = \"10ms\"\n",
+        pfc(15_000, 7_500, 3_000, "")
+    );
+    let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).expect("a scenario");
+    let mut run = Stepwise::begin(&scenario, RunOptions::default()).expect("a run");
+    assert!(run.draw(100, 1));
+    run.advance(run.end(), u64::MAX).expect("the run");
+    let chart = run.chart().expect("a chart");
+    let (mut sum, mut ticks) = (0, 0);
+    for column in chart.waiting {
+        sum += column.sum;
+        ticks += column.ticks;
+    }
+    let mean = sum as f64 / ticks as f64;
+    let report = run.finish().expect("a report");
+    let queue = value(&report, Metric::QueueMean);
+    assert!(value(&report, Metric::PausedTime) > 0.005);
+    assert!((mean / queue - 1.0).abs() < 1e-9, "{mean} {queue}");
 }

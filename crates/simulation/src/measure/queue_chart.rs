@@ -47,6 +47,17 @@ impl Signals {
     }
 }
 
+/// How a chart knows which packets at a link do not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transmission {
+    /// One of the packets at the link is in transmission.
+    Always,
+    /// All wait until they leave.
+    Never,
+    /// The beginning of each transmission is recorded: a pause lets all wait.
+    Recorded,
+}
+
 /// The chart of a link.
 #[derive(Clone, Debug)]
 pub struct QueueChart {
@@ -56,10 +67,12 @@ pub struct QueueChart {
     departures: VecDeque<(Time, u32)>,
     /// Losses and departures with a mark that have not been processed.
     signals: VecDeque<PacketEvent>,
-    /// Packets at the link, the one in transmission included.
+    /// Packets at the link, the one in transmission included unless transmissions are recorded.
     present: u64,
-    /// Whether one packet at the link does not wait: the one in transmission.
-    transmits: bool,
+    /// The packets at the link that do not wait.
+    transmission: Transmission,
+    /// Beginnings of transmissions that have not been processed, if they are recorded.
+    starts: VecDeque<Time>,
     waiting: Levels,
     counts: Counts,
     dropped: Signals,
@@ -67,15 +80,15 @@ pub struct QueueChart {
 }
 
 impl QueueChart {
-    /// A chart of `scale` before the first event. `transmits` says whether one of the packets at
-    /// the link is in transmission and does not wait.
-    pub(crate) fn new(scale: Scale, transmits: bool) -> Self {
+    /// A chart of `scale` before the first event.
+    pub(crate) fn new(scale: Scale, transmission: Transmission) -> Self {
         Self {
             arrivals: VecDeque::new(),
             departures: VecDeque::new(),
             signals: VecDeque::new(),
             present: 0,
-            transmits,
+            transmission,
+            starts: VecDeque::new(),
             waiting: Levels::new(scale, Some(0)),
             counts: Counts::new(scale),
             dropped: Signals::default(),
@@ -87,6 +100,13 @@ impl QueueChart {
     #[inline]
     pub(crate) fn arrive(&mut self, time: Time) {
         insert(&mut self.arrivals, time, |time| *time);
+    }
+
+    /// A packet goes into transmission.
+    pub(crate) fn start(&mut self, time: Time) {
+        if self.transmission == Transmission::Recorded {
+            insert(&mut self.starts, time, |time| *time);
+        }
     }
 
     /// A packet of this size in bytes leaves without a mark.
@@ -107,6 +127,7 @@ impl QueueChart {
                 self.arrivals.front().copied(),
                 self.departures.front().map(|(time, _)| *time),
                 self.signals.front().map(|event| event.time),
+                self.starts.front().copied(),
             ];
             let next = heads.into_iter().flatten().min();
             let Some(next) = next.filter(|next| *next < now) else {
@@ -143,8 +164,17 @@ impl QueueChart {
                 self.marked.add(event);
             }
         }
-        self.present = (self.present + came).saturating_sub(left);
-        let waiting = self.present.saturating_sub(u64::from(self.transmits));
+        let mut gone = left;
+        if self.transmission == Transmission::Recorded {
+            gone = count.losses;
+            while self.starts.front().is_some_and(|time| *time == instant) {
+                self.starts.pop_front();
+                gone += 1;
+            }
+        }
+        self.present = (self.present + came).saturating_sub(gone);
+        let transmitted = u64::from(self.transmission == Transmission::Always);
+        let waiting = self.present.saturating_sub(transmitted);
         if self.waiting.value() != Some(waiting) {
             self.waiting.set(instant, Some(waiting));
         }
@@ -236,7 +266,7 @@ mod tests {
     /// Events ahead of their time wait for it, and those of one instant have one outcome.
     #[test]
     fn events_are_processed_in_the_order_of_time() {
-        let mut chart = QueueChart::new(Scale::new(100), true);
+        let mut chart = QueueChart::new(Scale::new(100), Transmission::Always);
         for time in [0, 1024, 3000, 2000] {
             chart.arrive(Time::from_picos(time));
         }

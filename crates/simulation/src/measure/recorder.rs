@@ -311,6 +311,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// A packet at the target link goes into transmission.
+    pub(crate) fn start_packet(&mut self, now: Time) {
+        if let Some(chart) = &mut self.chart {
+            chart.start(now);
+        }
+    }
+
     /// Shows that a packet arrives, and what becomes of it where that is known.
     fn show_arrival<E: Ends>(&mut self, observed: Observed, flows: &Flows<E>) {
         let now = observed.packet.arrival;

@@ -65,6 +65,12 @@ impl Network {
         link.arm(at, &mut sink.timeline.calendar);
     }
 
+    /// Whether a lossless queue behind a link may pause it.
+    pub(crate) fn may_be_paused(&self, link: usize) -> bool {
+        let pauses = self.pauses.as_ref();
+        pauses.is_some_and(|pauses| pauses.may_pause(link))
+    }
+
     /// Time that a link was paused from the warm-up's end to `now`, where another may pause it.
     pub(crate) fn paused_time(&self, link: usize, now: Time) -> Option<Time> {
         let pauses = self.pauses.as_ref()?;
