@@ -470,6 +470,18 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
         let counted = warning.with("same_phase", phases.same as f64);
         warnings.push(counted.with("compared", phases.compared as f64));
     }
+    for (spec, link) in scenario.links().iter().zip(&simulation.network.links) {
+        let drops = link.statistics().drops;
+        if spec.pfc.is_some() && drops > 0 {
+            let text = format!(
+                "the lossless queue of `{}` lost {}: its headroom or its `buffer` is too small",
+                spec.name,
+                counted(drops, "packet")
+            );
+            let warning = Warning::new(WarningKind::LosslessDrops, text).about(&spec.name);
+            warnings.push(warning.with("drops", drops as f64));
+        }
+    }
     if let Some(circle) = &simulation.network.deadlock {
         let names: Vec<_> = circle
             .iter()

@@ -23,6 +23,7 @@ class Kind(StrEnum):
     LOWER_BOUND = "lower_bound"
     GOODPUT_ABOVE_RATE = "goodput_above_rate"
     DEADLOCK = "deadlock"
+    LOSSLESS_DROPS = "lossless_drops"
     AVERAGE_RATE = "average_rate"
     AVERAGE_DELAY = "average_delay"
     LEFT_OUT = "left_out"

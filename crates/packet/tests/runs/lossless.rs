@@ -80,6 +80,11 @@ fn a_headroom_that_is_too_small_by_one_byte_loses_packets() {
     assert_eq!(value(&exact, Metric::LossRate), 0.0);
     let less = incast(8, &pfc(30_000, 15_000, used - 1, more), "");
     assert!(value(&less, Metric::LossRate) > 0.0);
+    let warned = |report: &Report| {
+        let mut kinds = report.warnings.iter().map(|warning| warning.kind);
+        kinds.any(|kind| kind == WarningKind::LosslessDrops)
+    };
+    assert!(warned(&less) && !warned(&exact));
 }
 
 /// The same queue without pauses loses most of the packets that its buffer cannot hold.

@@ -39,6 +39,8 @@ pub enum WarningKind {
     GoodputAboveRate,
     /// Links (the subject) pause each other in a circle, so that none of them sends any more.
     Deadlock,
+    /// A lossless queue of a link (the subject) dropped packets (`drops`).
+    LosslessDrops,
     /// The rate of a link (the subject) changes: values in units of its rate refer to its average
     /// (`average_bps`).
     AverageRate,
@@ -76,7 +78,7 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::FewDrops,
         Self::FewCongestionEvents,
         Self::SimultaneousEvents,
@@ -84,6 +86,7 @@ impl WarningKind {
         Self::LowerBound,
         Self::GoodputAboveRate,
         Self::Deadlock,
+        Self::LosslessDrops,
         Self::AverageRate,
         Self::AverageDelay,
         Self::LeftOut,
@@ -108,6 +111,7 @@ impl WarningKind {
             Self::LowerBound => "lower_bound",
             Self::GoodputAboveRate => "goodput_above_rate",
             Self::Deadlock => "deadlock",
+            Self::LosslessDrops => "lossless_drops",
             Self::AverageRate => "average_rate",
             Self::AverageDelay => "average_delay",
             Self::LeftOut => "left_out",
