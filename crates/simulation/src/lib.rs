@@ -30,6 +30,7 @@ mod link;
 mod measure;
 mod network;
 mod pause;
+mod pause_frame;
 mod prefetch;
 mod random_states;
 mod refusal;

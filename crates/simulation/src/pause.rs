@@ -17,25 +17,8 @@ use forebay_units::Time;
 
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
-use crate::ids::{FlowId, LinkId, ResponsiveId};
-
-/// A sender into a lossless queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Sender {
-    /// The link before, with all that it carries.
-    Link(LinkId),
-    /// The host of a flow.
-    Host(ResponsiveId),
-}
-
-/// A pause frame that takes effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PauseFrame {
-    /// The paused sender.
-    pub(crate) sender: Sender,
-    /// Whether the pause begins; else it ends.
-    pub(crate) begins: bool,
-}
+use crate::ids::{FlowId, LinkId};
+use crate::pause_frame::{PauseFrame, Sender};
 
 /// The counts of a queue for one sender.
 #[derive(Clone, Copy, Debug, Default)]

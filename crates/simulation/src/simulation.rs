@@ -16,7 +16,7 @@ use crate::measure::probe::{Probe, Seen};
 use crate::measure::queue_chart::{QueueChart, Transmission};
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
-use crate::pause::Sender;
+use crate::pause_frame::Sender;
 use crate::refusal::{Refusal, heed, too_large};
 use crate::timeline::Timeline;
 use crate::traffic::Traffic;

@@ -46,7 +46,6 @@ pub struct Scenario {
     fluid: FluidOptions,
     trace: TraceOptions,
     relative: RelativeValues,
-    /// Responsive flows of each group that are alive at once, at most.
     pub(crate) alive: OfGroups,
 }
 
@@ -577,8 +576,7 @@ fn shown_goals(goals: &[Goal]) -> Map<String, Value> {
 fn harmonic_rtt(link: usize, flows: &[FlowGroup]) -> Option<f64> {
     let on_link = || flows.iter().filter(|group| group.path.contains(&link));
     let mean = |keep: &dyn Fn(&FlowGroup) -> bool| -> Option<f64> {
-        let mut count = 0.0;
-        let mut inverse = 0.0;
+        let (mut count, mut inverse) = (0.0, 0.0);
         for group in on_link().filter(|group| keep(group)) {
             let mut each = group.rtt.mean_inverse(group.count);
             if group.extra_delay > 0.0 {

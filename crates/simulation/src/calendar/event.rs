@@ -3,7 +3,7 @@
 use forebay_units::Time;
 
 use crate::ids::{FlowNumber, HopNumber, LinkId, ResponsiveId, SourceId};
-use crate::pause::{PauseFrame, Sender};
+use crate::pause_frame::{PauseFrame, Sender};
 
 /// The kind of an event; the order of the variants is the order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

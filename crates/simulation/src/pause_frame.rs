@@ -1,0 +1,21 @@
+//! Pause frames, as events carry them.
+
+use crate::ids::{LinkId, ResponsiveId};
+
+/// A sender into a lossless queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sender {
+    /// The link before, with all that it carries.
+    Link(LinkId),
+    /// The host of a flow.
+    Host(ResponsiveId),
+}
+
+/// A pause frame that takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PauseFrame {
+    /// The paused sender.
+    pub(crate) sender: Sender,
+    /// Whether the pause begins; else it ends.
+    pub(crate) begins: bool,
+}
