@@ -8,7 +8,7 @@ use serde_json::Value;
 const FILE: &str = r#"
 memories = [{ name = "chip", size = "1MB" }]
 links = [
-    { name = "near", rate = "1Gbps", buffer = "90p" },
+    { name = "near", rate = "1Gbps", buffer = "90p", memory = "chip" },
     { name = "far", rate = "100Mbps", buffer = "50p", delay = "1ms", target = true },
 ]
 flows = [
@@ -43,6 +43,12 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ),
     ("links.1.rate_layer", "\"l1\""),
     ("links.1.memory", "\"chip\""),
+    ("links.0.memory_alpha", "0.5"),
+    ("links.0.memory_reserved", "\"3kB\""),
+    (
+        "links.1.pfc",
+        r#"{"cable":"300m","headroom":"5kB","response":"2us","xoff":"9kB","xon":"6kB"}"#,
+    ),
     ("links.0.target", "true"),
     ("flows.0.name", "\"elephants\""),
     ("flows.0.count", "7"),
