@@ -291,7 +291,7 @@ def test_goals_have_three_parts(text: str) -> None:
 
 
 def test_metrics_know_their_units() -> None:
-    endings = {"s": "_s", "bps": "_bps", "packets": "_packets", "share": "", "number": ""}
+    endings = {"s": "_s", "bps": "_bps", "packets": "_packets", "bytes": "_bytes", "share": "", "number": ""}
     for metric in _core.metrics():
         assert metric.name == metric.goal_name + endings[metric.unit]
         assert find(metric.name) is not None

@@ -32,6 +32,7 @@ OF_KEYS: Mapping[str, str] = {
     "pause_time": "pfc",
     "pause_frames": "pfc",
     "headroom_max": "pfc",
+    "paused_time": "pfc",
 }
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
