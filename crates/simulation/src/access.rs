@@ -37,38 +37,34 @@ struct Pause {
 }
 
 impl AccessLink {
-    /// The access link of a flow of this group in front of a lossless queue, which may pause it.
-    /// Without an access link the host sends at the rate of that queue, `rate`.
-    pub(crate) fn pausable(group: &FlowGroup, wire: u32, rate: Rate) -> Self {
-        let link = Self::new(group, wire).unwrap_or(Self {
-            rate,
-            full: (wire, rate.time_to_send(Bytes::new(u64::from(wire)))),
-            busy_until: Time::ZERO,
-            most_work: None,
-            queue: AccessQueue::EMPTY,
-            pause: None,
-            lane: None,
-        });
-        Self {
-            pause: Some(Pause::default()),
-            ..link
-        }
-    }
-
     /// The access link of a flow of this group, if it has one. `wire` is the size of its packets in
     /// bytes.
     pub fn new(group: &FlowGroup, wire: u32) -> Option<Self> {
         let access = group.access.as_ref()?;
-        let transmission = access.rate.time_to_send(Bytes::new(u64::from(wire)));
-        Some(Self {
-            rate: access.rate,
+        Some(Self::of(access.rate, access.queue, wire))
+    }
+
+    /// The access link of a flow of this group in front of a lossless queue, which may pause it.
+    /// Without an access link the host sends at the rate of that queue, `rate`.
+    pub(crate) fn pausable(group: &FlowGroup, wire: u32, rate: Rate) -> Self {
+        Self {
+            pause: Some(Pause::default()),
+            ..Self::new(group, wire).unwrap_or_else(|| Self::of(rate, None, wire))
+        }
+    }
+
+    /// An access link of this rate with room for `queue` packets.
+    fn of(rate: Rate, queue: Option<u64>, wire: u32) -> Self {
+        let transmission = rate.time_to_send(Bytes::new(u64::from(wire)));
+        Self {
+            rate,
             full: (wire, transmission),
             busy_until: Time::ZERO,
-            most_work: access.queue.map(|queue| transmission.saturating_mul(queue)),
+            most_work: queue.map(|queue| transmission.saturating_mul(queue)),
             queue: AccessQueue::EMPTY,
             pause: None,
             lane: None,
-        })
+        }
     }
 
     /// The time that a full packet takes.
@@ -100,57 +96,77 @@ impl AccessLink {
         self.rate.time_to_send(Bytes::new(u64::from(size)))
     }
 
-    /// Whether a lossless queue may pause it.
-    pub(crate) fn may_be_paused(&self) -> bool {
-        self.pause.is_some()
-    }
-
-    /// The same as [`Self::enqueue`] where the link may be paused: when the packet reaches the
-    /// network if it is sent at once, and whether it was taken at all. A pause holds the first
-    /// packet of the queue in its place.
-    pub(crate) fn accept(
+    /// A packet comes: it is sent, it waits, or it is lost. A pause holds the first packet of the
+    /// queue in its place.
+    #[inline]
+    pub(crate) fn take(
         &mut self,
         (now, number, size): (Time, u32, u32),
         waiting: &mut WaitingPackets,
-    ) -> Accepted {
+    ) -> Taken {
+        if self.pause.is_some() {
+            return self.take_or_hold((now, number, size), waiting);
+        }
+        match (self.enqueue(now, size), self.lane) {
+            (None, _) => Taken::Lost,
+            (Some((leaves, AccessWait::BehindOthers)), Some(_)) => {
+                waiting.push(&mut self.queue, (leaves, number));
+                Taken::Waits
+            }
+            (Some((leaves, wait)), _) => Taken::Sent(leaves, wait),
+        }
+    }
+
+    /// The same where the link may be paused.
+    #[inline(never)]
+    fn take_or_hold(
+        &mut self,
+        (now, number, size): (Time, u32, u32),
+        waiting: &mut WaitingPackets,
+    ) -> Taken {
         let own = self.time_to_send(size);
-        let Some(pause) = &mut self.pause else {
-            return Accepted::Sent(now + own);
-        };
+        let pause = self.pause.get_or_insert_default();
         if !pause.transmits && pause.by <= 0 && self.queue.is_empty() {
             pause.transmits = true;
             self.busy_until = now + own;
-            return Accepted::Sent(self.busy_until);
+            return Taken::Sent(self.busy_until, AccessWait::None);
         }
         let ahead = self.busy_until.saturating_sub(now) + pause.work;
         if self.most_work.is_some_and(|most| ahead > most) {
-            return Accepted::Lost;
+            return Taken::Lost;
         }
         pause.work += own;
         waiting.push(&mut self.queue, (own, number));
-        Accepted::Waits
+        Taken::Waits
     }
 
-    /// The packet in transmission has left.
-    pub(crate) fn has_left(&mut self) {
-        if let Some(pause) = &mut self.pause {
-            pause.transmits = false;
+    /// A packet has left: the packet that is sent after it, if one waits and may be sent. When it
+    /// has left, and its number.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Time, waiting: &mut WaitingPackets) -> Option<(Time, u32)> {
+        match &mut self.pause {
+            None => waiting.pop(&mut self.queue),
+            Some(pause) => {
+                pause.transmits = false;
+                self.next_unpaused(now, waiting)
+            }
         }
     }
 
-    /// A pause begins or ends.
-    pub(crate) fn pause(&mut self, begins: bool) {
-        if let Some(pause) = &mut self.pause {
-            pause.by += if begins { 1 } else { -1 };
-        }
-    }
-
-    /// The next packet if it may be sent now: when it has left, and its number.
-    pub(crate) fn next_unpaused(
+    /// A pause begins or ends: the packet that may be sent then.
+    pub(crate) fn pause(
         &mut self,
+        begins: bool,
         now: Time,
         waiting: &mut WaitingPackets,
     ) -> Option<(Time, u32)> {
+        self.pause.as_mut()?.by += if begins { 1 } else { -1 };
+        self.next_unpaused(now, waiting)
+    }
+
+    /// The next packet if no pause holds it: when it has left, and its number.
+    #[inline(never)]
+    fn next_unpaused(&mut self, now: Time, waiting: &mut WaitingPackets) -> Option<(Time, u32)> {
         let pause = self.pause.as_mut()?;
         if pause.by > 0 || pause.transmits {
             return None;
@@ -161,25 +177,14 @@ impl AccessLink {
         self.busy_until = now + own;
         Some((self.busy_until, number))
     }
-
-    /// The packet with this number will leave behind another one.
-    pub(crate) fn wait(&mut self, leaving: (Time, u32), waiting: &mut WaitingPackets) {
-        waiting.push(&mut self.queue, leaving);
-    }
-
-    /// The packet that leaves next after one has left: when, and its number.
-    #[inline]
-    pub(crate) fn next(&mut self, waiting: &mut WaitingPackets) -> Option<(Time, u32)> {
-        waiting.pop(&mut self.queue)
-    }
 }
 
-/// The fate of a packet at an access link that may be paused.
+/// The fate of a packet at an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Accepted {
+pub(crate) enum Taken {
     /// It has left at this time.
-    Sent(Time),
-    /// It waits.
+    Sent(Time, AccessWait),
+    /// It waits for others to leave.
     Waits,
     /// There was no place.
     Lost,
@@ -192,15 +197,8 @@ mod tests {
     /// Two packets of 1 ms may wait behind the one that is sent, and what is taken leaves in order.
     #[test]
     fn packets_leave_one_after_the_other_and_beyond_the_limit_not_at_all() {
-        let mut access = AccessLink {
-            rate: Rate::from_bits_per_second(8_000_000),
-            full: (1000, Time::from_millis(1)),
-            busy_until: Time::ZERO,
-            most_work: Some(Time::from_millis(2)),
-            queue: AccessQueue::EMPTY,
-            pause: None,
-            lane: None,
-        };
+        let rate = Rate::from_bits_per_second(8_000_000);
+        let mut access = AccessLink::of(rate, Some(2), 1000);
         let fates: Vec<_> = (0..5).map(|_| access.enqueue(Time::ZERO, 1000)).collect();
         let (alone, behind) = (AccessWait::None, AccessWait::BehindOthers);
         let taken = [(1, alone), (2, behind), (3, behind)];

@@ -123,13 +123,13 @@ impl Calendar {
     }
 
     /// Adds the end of a transmission on an access link, to the lane of links with that
-    /// transmission time. Ends of shorter packets may be out of order.
+    /// transmission time if there is one. Ends of shorter packets may be out of order.
     #[inline]
-    pub(crate) fn push_access(&mut self, lane: LaneId, event: Event) {
-        let pushed = match &mut self.deliveries {
-            Deliveries::Lanes(lanes) => lanes.insert(lane, event),
-            Deliveries::Beside(_, side) => side.insert(lane, event),
-            Deliveries::Wheel(_) => Err(event),
+    pub(crate) fn push_access(&mut self, lane: Option<LaneId>, event: Event) {
+        let pushed = match (&mut self.deliveries, lane) {
+            (Deliveries::Lanes(lanes), Some(lane)) => lanes.insert(lane, event),
+            (Deliveries::Beside(_, side), Some(lane)) => side.insert(lane, event),
+            _ => Err(event),
         };
         if let Err(event) = pushed {
             self.push_frequent(event);
@@ -287,7 +287,7 @@ mod tests {
                 let event = event(time, flow);
                 if of_access {
                     let lane = LaneId::new(lanes.unwrap_or(0) + flow % accesses);
-                    calendar.push_access(lane, event);
+                    calendar.push_access(Some(lane), event);
                 } else if flow == 39 {
                     calendar.push(event);
                 } else {

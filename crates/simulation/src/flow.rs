@@ -5,7 +5,7 @@ use forebay_discipline::Packet;
 use forebay_scenario::FlowGroup;
 use forebay_units::Time;
 
-use crate::access::{Accepted, AccessLink};
+use crate::access::{AccessLink, Taken};
 use crate::calendar::Calendar;
 use crate::calendar::event::{AccessWait, Event, Mark};
 use crate::ends::{Direction, Ends, Progress};
@@ -428,35 +428,15 @@ impl<E: Ends> Flow<E> {
         let Some(access) = &mut self.access else {
             return;
         };
-        if access.may_be_paused() {
-            let packet = (now, number, size);
-            match access.accept(packet, &mut calendar.waiting) {
-                Accepted::Sent(time) => {
-                    let event = Event::access(time, me, number, AccessWait::None);
-                    calendar.push_frequent(event);
-                }
-                Accepted::Waits => {}
-                Accepted::Lost => {
-                    self.drops_off_target += 1;
-                    self.ends.lose(number, Direction::Data);
-                }
+        match access.take((now, number, size), &mut calendar.waiting) {
+            Taken::Sent(time, wait) => {
+                calendar.push_access(access.lane, Event::access(time, me, number, wait));
             }
-            return;
-        }
-        let Some((time, wait)) = access.enqueue(now, size) else {
-            self.drops_off_target += 1;
-            self.ends.lose(number, Direction::Data);
-            return;
-        };
-        match (access.lane, wait) {
-            // Nearly all.
-            (Some(lane), AccessWait::None) => {
-                calendar.push_access(lane, Event::access(time, me, number, wait));
+            Taken::Waits => {}
+            Taken::Lost => {
+                self.drops_off_target += 1;
+                self.ends.lose(number, Direction::Data);
             }
-            (Some(_), AccessWait::BehindOthers) => {
-                access.wait((time, number), &mut calendar.waiting);
-            }
-            (None, _) => calendar.push_frequent(Event::access(time, me, number, wait)),
         }
     }
 
@@ -464,19 +444,9 @@ impl<E: Ends> Flow<E> {
     /// transmitted. `me` is its own number.
     #[inline]
     pub(crate) fn leave_access(&mut self, me: ResponsiveId, now: Time, calendar: &mut Calendar) {
-        if let Some(access) = &mut self.access
-            && access.may_be_paused()
-        {
-            access.has_left();
-            self.send_waiting(me, now, calendar);
-            return;
-        }
-        if let Some(access) = &mut self.access
-            && let Some((time, number)) = access.next(&mut calendar.waiting)
-            && let Some(lane) = access.lane
-        {
-            let event = Event::access(time, me, number, AccessWait::BehindOthers);
-            calendar.push_access(lane, event);
+        if let Some(access) = &mut self.access {
+            let next = access.next(now, &mut calendar.waiting);
+            push_waiting((me, access.lane), next, calendar);
         }
     }
 
@@ -488,20 +458,8 @@ impl<E: Ends> Flow<E> {
         calendar: &mut Calendar,
     ) {
         if let Some(access) = &mut self.access {
-            access.pause(begins);
-            self.send_waiting(me, now, calendar);
-        }
-    }
-
-    /// The access link that may be paused sends the next packet if it may.
-    #[inline(never)]
-    fn send_waiting(&mut self, me: ResponsiveId, now: Time, calendar: &mut Calendar) {
-        let Some(access) = &mut self.access else {
-            return;
-        };
-        if let Some((time, number)) = access.next_unpaused(now, &mut calendar.waiting) {
-            let event = Event::access(time, me, number, AccessWait::BehindOthers);
-            calendar.push_frequent(event);
+            let next = access.pause(begins, now, &mut calendar.waiting);
+            push_waiting((me, access.lane), next, calendar);
         }
     }
 
@@ -551,6 +509,19 @@ impl<E: Ends> Flow<E> {
             timeouts,
             events: self.congestion_events,
         }
+    }
+}
+
+/// Adds the end of the transmission of a packet that has waited at the access link of flow `me`.
+#[inline]
+fn push_waiting(
+    (me, lane): (ResponsiveId, Option<LaneId>),
+    packet: Option<(Time, u32)>,
+    calendar: &mut Calendar,
+) {
+    if let Some((time, number)) = packet {
+        let event = Event::access(time, me, number, AccessWait::BehindOthers);
+        calendar.push_access(lane, event);
     }
 }
 

@@ -9,7 +9,8 @@ const NONE: u32 = u32::MAX;
 /// A packet, and the place of the one behind it or of the next free one.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    leaves: Time,
+    /// The time at which it leaves; the one that it takes, if a pause may hold it.
+    time: Time,
     number: u32,
     next: u32,
 }
@@ -50,10 +51,10 @@ impl WaitingPackets {
         }
     }
 
-    /// Adds a packet at the end of a queue; `leaves` is when it has left the access link.
-    pub(crate) fn push(&mut self, queue: &mut AccessQueue, (leaves, number): (Time, u32)) {
+    /// Adds a packet at the end of a queue; `time` is when it leaves, or what it takes.
+    pub(crate) fn push(&mut self, queue: &mut AccessQueue, (time, number): (Time, u32)) {
         let waiting = Waiting {
-            leaves,
+            time,
             number,
             next: NONE,
         };
@@ -74,11 +75,11 @@ impl WaitingPackets {
         self.count += 1;
     }
 
-    /// Removes the first packet of a queue: when it has left the access link, and its number.
+    /// Removes the first packet of a queue: its time and its number.
     #[inline]
     pub(crate) fn pop(&mut self, queue: &mut AccessQueue) -> Option<(Time, u32)> {
         let place = self.places.get_mut(queue.first as usize)?;
-        let packet = (place.leaves, place.number);
+        let packet = (place.time, place.number);
         let at = std::mem::replace(&mut queue.first, place.next);
         place.next = std::mem::replace(&mut self.free, at);
         if queue.is_empty() {
