@@ -4,7 +4,7 @@
 //! and has a threshold of its own.
 //!
 //! A link may have a guarantee: a part of the memory that no other link uses. The rest is shared.
-//! What a queue holds beyond its guarantee is taken from the shared part, and its threshold is a
+//! The rest of a queue beyond its guarantee is taken from the shared part. Its threshold is a
 //! multiple of what is free there (Choudhury and Hahne, Dynamic queue length thresholds for
 //! shared-memory packet switches, 1998). ABM divides it by the number of congested queues (Addanki
 //! et al., ABM: Active Buffer Management in Datacenters, SIGCOMM 2022). A queue counts as congested
