@@ -29,7 +29,7 @@ use forebay_scenario::{
 };
 use forebay_units::Time;
 
-use forebay_simulation::{Refusal, Simulation, report, takes_turns, unsupported};
+use forebay_simulation::{Refusal, Simulation, report, takes_part, takes_turns, unsupported};
 
 use crate::hosts::SimulatedHosts;
 
@@ -146,15 +146,8 @@ fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
             ));
         }
     }
-    let has = |link: &Link| takes_turns(link) || !link.classes.is_empty();
-    let pausable = |at: usize| {
-        let mut paths = scenario.flows().iter().flat_map(|group| {
-            let there = group.path.windows(2);
-            there.chain(group.reverse.windows(2))
-        });
-        links[at].pfc.is_some() || paths.any(|pair| pair[0] == at && links[pair[1]].pfc.is_some())
-    };
-    match (0..links.len()).find(|&at| has(&links[at]) && pausable(at)) {
+    let holds = |link: &Link| takes_turns(link) || !link.classes.is_empty();
+    match (0..links.len()).find(|&at| holds(&links[at]) && takes_part(scenario, at)) {
         Some(at) => refuse(format!(
             "classes, a medium, a shaper, opportunities or outages that flush at link `{}`, which is lossless or before a lossless link (`pfc`)",
             links[at].name

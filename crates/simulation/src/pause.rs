@@ -18,6 +18,7 @@ use forebay_units::Time;
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{FlowId, LinkId};
+use crate::link::pauses::Pauses;
 use crate::pause_frame::{PauseFrame, Sender};
 
 /// The counts of a queue for one sender.
@@ -32,11 +33,8 @@ struct Ingress {
 struct LosslessQueue {
     pfc: Pfc,
     ingress: BTreeMap<Sender, Ingress>,
-    /// Senders that it pauses now, and since when there is one.
-    paused: usize,
-    since: Time,
-    /// Time that it paused a sender since the warm-up, up to `since` if it does now.
-    time: Time,
+    /// Its pauses of all senders.
+    pauses: Pauses,
     /// Frames that began a pause since the warm-up.
     frames: u64,
     /// The most bytes of a sender beyond `xoff` since the warm-up.
@@ -66,12 +64,12 @@ pub(crate) struct PauseControl {
 }
 
 /// Whether a link pauses its senders, or may be paused.
-pub(crate) fn takes_part(scenario: &Scenario, at: usize) -> bool {
+pub fn takes_part(scenario: &Scenario, at: usize) -> bool {
     scenario.links()[at].pfc.is_some() || may_be_paused(scenario, at)
 }
 
 /// Whether a queue behind a link may pause it.
-pub(crate) fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
+pub fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
     let links = scenario.links();
     let is_before = |path: &[usize]| {
         path.windows(2)
@@ -82,6 +80,20 @@ pub(crate) fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
         && groups.any(|group| is_before(&group.path) || is_before(&group.reverse))
 }
 
+impl LosslessQueue {
+    /// Decides at `now` that a pause begins or ends; the frame takes effect after a delay.
+    fn send_frame(
+        &mut self,
+        (sender, begins): (Sender, bool),
+        (now, delay): (Time, Time),
+        calendar: &mut Calendar,
+    ) {
+        self.pauses.change(begins, now);
+        let frame = PauseFrame { sender, begins };
+        calendar.push(Event::pause(now.saturating_add(delay), frame));
+    }
+}
+
 impl PauseControl {
     /// The lossless queues; none without one.
     pub(crate) fn new(scenario: &Scenario) -> Option<Self> {
@@ -89,9 +101,7 @@ impl PauseControl {
             link.pfc.map(|pfc| LosslessQueue {
                 pfc,
                 ingress: BTreeMap::new(),
-                paused: 0,
-                since: Time::ZERO,
-                time: Time::ZERO,
+                pauses: Pauses::default(),
                 frames: 0,
                 most_headroom: 0,
             })
@@ -149,16 +159,8 @@ impl PauseControl {
         queue.most_headroom = queue.most_headroom.max(beyond);
         if beyond > 0 && !ingress.is_paused {
             ingress.is_paused = true;
-            if queue.paused == 0 {
-                queue.since = now;
-            }
-            queue.paused += 1;
             queue.frames += 1;
-            let frame = PauseFrame {
-                sender,
-                begins: true,
-            };
-            calendar.push(Event::pause(now.saturating_add(delay), frame));
+            queue.send_frame((sender, true), (now, delay), calendar);
         }
     }
 
@@ -177,15 +179,7 @@ impl PauseControl {
         ingress.waiting -= u64::from(size);
         if ingress.is_paused && ingress.waiting <= queue.pfc.xon.get() {
             ingress.is_paused = false;
-            queue.paused -= 1;
-            if queue.paused == 0 {
-                queue.time += now - queue.since;
-            }
-            let frame = PauseFrame {
-                sender,
-                begins: false,
-            };
-            calendar.push(Event::pause(now.saturating_add(delay), frame));
+            queue.send_frame((sender, false), (now, delay), calendar);
         }
     }
 
@@ -268,7 +262,7 @@ impl PauseControl {
             let paused = senders().filter(|each| each.is_paused).count();
             senders().map(|each| each.waiting).sum::<u64>() == bytes
                 && senders().all(holds)
-                && paused == queue.paused
+                && queue.pauses.are(paused)
         })
     }
 
@@ -279,20 +273,15 @@ impl PauseControl {
             let beyond = queue.ingress.values().map(|each| each.waiting);
             queue.most_headroom = beyond.max().unwrap_or(0).saturating_sub(xoff);
             queue.frames = 0;
-            (queue.time, queue.since) = (Time::ZERO, now);
+            queue.pauses.restart(now);
         }
     }
 
     /// The pauses of a queue since the warm-up; none where it is not lossless.
     pub(crate) fn counts(&self, at: usize, now: Time) -> Option<PauseCounts> {
         let queue = self.queues[at].as_ref()?;
-        let lasting = if queue.paused > 0 {
-            now.saturating_sub(queue.since)
-        } else {
-            Time::ZERO
-        };
         Some(PauseCounts {
-            time: queue.time + lasting,
+            time: queue.pauses.total(now),
             frames: queue.frames,
             most_headroom: queue.most_headroom,
         })

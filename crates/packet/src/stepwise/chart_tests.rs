@@ -3,7 +3,9 @@
 
 use forebay_attack::random_scenario;
 use forebay_scenario::{Format, Metric, Scenario};
-use forebay_simulation::{Count, Level, PacketEvent, PacketEventKind, Signals, takes_turns};
+use forebay_simulation::{
+    Count, Level, PacketEvent, PacketEventKind, Signals, may_be_paused, takes_turns,
+};
 use forebay_units::Time;
 use proptest::prelude::*;
 
@@ -78,18 +80,6 @@ fn in_columns(changes: &[(Time, Option<u64>)], until: Time, width: Time) -> Vec<
     columns
 }
 
-/// Whether a lossless queue behind the target link may pause it: all of its packets may then wait.
-fn may_be_paused(scenario: &Scenario) -> bool {
-    let links = scenario.links();
-    let paths = scenario
-        .flows()
-        .iter()
-        .flat_map(|group| group.path.windows(2).chain(group.reverse.windows(2)));
-    paths
-        .filter(|pair| pair[0] == scenario.target_index())
-        .any(|pair| links[pair[1]].pfc.is_some())
-}
-
 /// The same from the events of all packets, and from a look at all flows after every instant.
 fn brute_force(scenario: &Scenario, until: Time, width: Time) -> Result<Drawn, EngineError> {
     let mut run = Stepwise::begin(scenario, options(scenario))?;
@@ -147,7 +137,8 @@ fn brute_force(scenario: &Scenario, until: Time, width: Time) -> Result<Drawn, E
             changes.push((event.time, Some(present.saturating_sub(waits))));
         }
     }
-    if may_be_paused(scenario) {
+    // All packets of a link that is paused may wait.
+    if may_be_paused(scenario, scenario.target_index()) {
         changes = pictures;
     }
     let kind = |kind| move |event: &&PacketEvent| event.kind == kind;

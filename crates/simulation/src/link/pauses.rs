@@ -1,9 +1,9 @@
-//! The pauses of a link by lossless queues behind it. The link asks before each packet whether it
-//! may send.
+//! The time of pauses: of a link by lossless queues behind it, or by a queue of its senders. A link
+//! asks before each packet whether it may send.
 
 use forebay_units::Time;
 
-/// The pauses of a link by the queues behind it.
+/// The pauses of a link by the queues behind it, or of all senders by a queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pauses {
     /// Pauses that have begun, less those that have ended. Frames of one instant come in any order,
@@ -23,6 +23,11 @@ impl Pauses {
             total,
             ..Self::default()
         }
+    }
+
+    /// Whether this many have begun and not ended.
+    pub(crate) fn are(&self, count: usize) -> bool {
+        usize::try_from(self.by) == Ok(count)
     }
 
     /// Whether a queue pauses the link.
