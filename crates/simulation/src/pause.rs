@@ -81,14 +81,25 @@ pub fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
 }
 
 impl LosslessQueue {
-    /// Decides at `now` that a pause begins or ends; the frame takes effect after a delay.
+    /// Decides at `now` that a pause begins or ends. `delays` are those of all links.
+    #[cold]
     fn send_frame(
         &mut self,
         (sender, begins): (Sender, bool),
-        (now, delay): (Time, Time),
+        (now, delays): (Time, &[Time]),
         calendar: &mut Calendar,
     ) {
         self.pauses.change(begins, now);
+        // The time that the packets themselves take after the link before.
+        let of_packets = match sender {
+            Sender::Link(link) => delays[link.index()],
+            Sender::Host(_) => Time::ZERO,
+        };
+        let cable = self.pfc.cable_delay().unwrap_or(of_packets);
+        // Both directions of the cable, less the one in which the packets are late already.
+        let delay = cable
+            .saturating_add(cable.saturating_sub(of_packets))
+            .saturating_add(self.pfc.response);
         let frame = PauseFrame { sender, begins };
         calendar.push(Event::pause(now.saturating_add(delay), frame));
     }
@@ -149,7 +160,6 @@ impl PauseControl {
         (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
-        let delay = self.frame_delay(at, sender);
         let Some(queue) = &mut self.queues[at.index()] else {
             return;
         };
@@ -160,7 +170,7 @@ impl PauseControl {
         if beyond > 0 && !ingress.is_paused {
             ingress.is_paused = true;
             queue.frames += 1;
-            queue.send_frame((sender, true), (now, delay), calendar);
+            queue.send_frame((sender, true), (now, &self.delays), calendar);
         }
     }
 
@@ -171,7 +181,6 @@ impl PauseControl {
         (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
-        let delay = self.frame_delay(at, sender);
         let Some(queue) = &mut self.queues[at.index()] else {
             return;
         };
@@ -179,7 +188,7 @@ impl PauseControl {
         ingress.waiting -= u64::from(size);
         if ingress.is_paused && ingress.waiting <= queue.pfc.xon.get() {
             ingress.is_paused = false;
-            queue.send_frame((sender, false), (now, delay), calendar);
+            queue.send_frame((sender, false), (now, &self.delays), calendar);
         }
     }
 
@@ -228,23 +237,6 @@ impl PauseControl {
             }
         }
         None
-    }
-
-    /// Time from the decision of a queue until its sender has stopped or may send again.
-    fn frame_delay(&self, at: LinkId, sender: Sender) -> Time {
-        let Some(queue) = &self.queues[at.index()] else {
-            return Time::ZERO;
-        };
-        // The time that the packets themselves take after the link before.
-        let of_packets = match sender {
-            Sender::Link(link) => self.delays[link.index()],
-            Sender::Host(_) => Time::ZERO,
-        };
-        let cable = queue.pfc.cable_delay().unwrap_or(of_packets);
-        // Both directions of the cable, less the one in which the packets are late already.
-        cable
-            .saturating_add(cable.saturating_sub(of_packets))
-            .saturating_add(queue.pfc.response)
     }
 
     /// Whether the counts of a lossless queue agree with the `bytes` that wait in it and with its
