@@ -42,7 +42,7 @@
     if (probe.frames.length > MOST_FRAMES) probe.frames = [];
     // A visitor who cannot wait: presses Play as soon as a run can be played.
     const button = probe.isHasty && document.querySelector(".transport button.main");
-    if (button && document.querySelector(".figures dd")?.textContent) {
+    if (button && !button.disabled && document.querySelector(".figures dd")?.textContent) {
       probe.isHasty = false;
       button.click();
     }

@@ -49,11 +49,9 @@ def test_it_simulates_in_workers_and_says_a_picture_a_frame(probed_page: Laborat
     assert float(number) * scale == pytest.approx(arrivals, rel=6e-3)
 
 
-def test_the_first_paint_and_the_first_packet_have_a_time(probed_page: LaboratoryPage) -> None:
-    """On a busy machine, the worker's first packet may come before the paint."""
+def test_the_first_packet_comes_after_the_first_paint(probed_page: LaboratoryPage) -> None:
     begun = lab_speed.beginning(probed_page)
-    assert begun.first_paint_ms > 0
-    assert begun.first_packet_ms > 0
+    assert 0 < begun.first_paint_ms <= begun.first_packet_ms
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
