@@ -4,7 +4,7 @@
 //!
 //! Windows are in packets, as reals: the remainder of every increase is carried.
 
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Rate, Time};
 
 /// Congestion window and slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +92,8 @@ pub struct Requirements {
     pub accurate_ecn: bool,
     /// Whether it sets the window during loss recovery, too.
     pub own_recovery: bool,
+    /// The largest rate of a controller that sets a rate and has no window of its own.
+    pub line_rate: Option<Rate>,
 }
 
 impl Requirements {
@@ -100,6 +102,7 @@ impl Requirements {
         samples: Capabilities::None,
         accurate_ecn: false,
         own_recovery: false,
+        line_rate: None,
     };
 
     /// The round-trip time of every acknowledgment.

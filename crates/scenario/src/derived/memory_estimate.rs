@@ -175,11 +175,19 @@ impl Scenario {
         EVENTS_OF_A_PACKET * (packets + first.sum::<f64>() + pushed) + EVENTS_OF_A_RUN
     }
 
-    /// The most packets that a group's flows send to no avail, for their windows grow by more in a
-    /// round trip than links take.
+    /// The most packets that a group's flows send and links do not take: of windows that grow by
+    /// many packets in a round trip, and of controllers that set a rate. Such a rate is above that
+    /// of a slow link until enough acknowledgments have arrived.
     fn pushed(&self, group: &FlowGroup) -> f64 {
         let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
-        group.count as f64 * round_trips * grown(group)
+        let rate = controller_requirements(group).line_rate;
+        let rate = rate.map_or(0.0, |rate| rate.as_bytes_per_second());
+        let access = group
+            .access
+            .as_ref()
+            .map_or(f64::INFINITY, |access| access.rate.as_bytes_per_second());
+        let paced = rate.min(access) * self.seconds() / group.packet.infimum().max(1.0);
+        group.count as f64 * (round_trips * grown(group) + paced)
     }
 
     /// Seconds of a run, warm-up included.
