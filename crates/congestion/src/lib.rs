@@ -23,6 +23,7 @@ pub mod classic;
 mod composition_tests;
 pub mod copa;
 pub mod cubic;
+pub mod custom;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fast;
@@ -54,4 +55,6 @@ mod whole_packets;
 
 pub use fluid::fluid_law;
 pub use registration::{Description, EcnSemantics, LossDetection};
-pub use registry::{Controller, controller, default_description, description, descriptions};
+pub use registry::{
+    Controller, controller, default_description, description, descriptions, requirements,
+};

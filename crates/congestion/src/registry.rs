@@ -1,6 +1,6 @@
 //! The registry of controllers: one line per file, the rest follows from it.
 
-use forebay_random::StreamKey;
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_units::parameter::{self, Parameters};
 use forebay_units::{Bytes, Time};
 
@@ -20,6 +20,8 @@ macro_rules! controllers {
                     #[doc = concat!("See [`", stringify!($type), "`].")]
                     $variant($type),
                 )+
+                /// A controller of a user.
+                Custom(crate::custom::CustomController),
             }
         }
 
@@ -60,7 +62,7 @@ macro_rules! controllers {
                     return Some(Controller::$variant(controller));
                 }
             )+
-            None
+            crate::custom::controller(name, parameters, random).map(Controller::Custom)
         }
 
         /// All that the registry knows of the controller `name`; `None` for an unknown one.
@@ -70,7 +72,7 @@ macro_rules! controllers {
                     return Some(const { &<$type as Registered>::DESCRIPTION });
                 }
             )+
-            None
+            crate::custom::description(name)
         }
     };
 }
@@ -98,6 +100,18 @@ controllers! {
     Swift(Box<crate::swift::SwiftController>),
     Dcqcn(Box<crate::dcqcn::DcqcnController>),
     Timely(Box<crate::timely::TimelyController>),
+}
+
+/// The requirements of the controller `name` on the engine; `None` for an unknown one. No code of a
+/// user runs.
+///
+/// # Panics
+/// Where `parameters` are not those of its description.
+pub fn requirements(name: &str, parameters: &Parameters) -> Option<Requirements> {
+    crate::custom::requirements(name).or_else(|| {
+        let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+        controller(name, parameters, random).map(|controller| controller.requirements())
+    })
 }
 
 /// All controllers, as scenario files and `explain` have them.

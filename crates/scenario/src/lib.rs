@@ -36,7 +36,7 @@ pub use derived::manual::{algorithms, manual, parameters};
 pub use derived::memory_estimate::{DEFAULT_MEMORY, MARGIN, MORE_MEMORY, largest_need, rounded};
 pub use derived::schema::schema;
 pub use forebay_random::Seed;
-pub use model::algorithm::Algorithm;
+pub use model::algorithm::{Algorithm, Code};
 pub use model::buffer::{BufferLimit, BufferReport, BufferSize};
 pub use model::classes::TrafficClass;
 pub use model::delay::Delays;

@@ -19,6 +19,7 @@ from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import announced
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
+    ALLOW_CODE,
     AS_JSON,
     FILE,
     JITTER,
@@ -88,6 +89,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
 @FILE
 @goals("Meet")
 @SET
+@ALLOW_CODE
 @click.option(
     "--also", multiple=True, metavar="BUFFER", help="Also simulate this buffer: 20p or 0.5BDP. May be repeated."
 )

@@ -15,7 +15,7 @@ mod recorded;
 mod slow_start;
 
 use forebay_congestion::packet::Capabilities;
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Rate};
 
 use crate::answer::engine::EngineError;
 use crate::answer::footprint::{
@@ -181,7 +181,7 @@ impl Scenario {
     fn pushed(&self, group: &FlowGroup) -> f64 {
         let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
         let rate = controller_requirements(group).line_rate;
-        let rate = rate.map_or(0.0, |rate| rate.as_bytes_per_second());
+        let rate = rate.map_or(0.0, Rate::as_bytes_per_second);
         let access = group
             .access
             .as_ref()

@@ -1,5 +1,8 @@
 //! A controller or queue discipline as chosen in a scenario: its name and parameter values. Links
-//! and flow groups have them, and engines look the name up in a registry.
+//! and flow groups have them, and engines look the name up in a registry. `{ python = "FILE:CLASS"
+//! }` names the code of a user, whose text is part of the scenario.
+
+use std::sync::Arc;
 
 use forebay_congestion::LossDetection;
 use forebay_units::parameter::{
@@ -7,6 +10,7 @@ use forebay_units::parameter::{
 };
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::text::cursor::Cursor;
 use crate::text::form::{Unit, percentage};
@@ -25,6 +29,33 @@ const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
 pub struct Algorithm {
     description: &'static Description,
     parameters: Parameters,
+    code: Option<Arc<Code>>,
+}
+
+/// The code of a user that is an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// File and class, such as "mine.py:Mine".
+    pub place: String,
+    /// Text of the file.
+    pub source: String,
+}
+
+/// Key of the place of a user's code, and key of its text.
+const PYTHON: &str = "python";
+const SOURCE: &str = "source";
+
+impl Code {
+    /// The name of the algorithm in registries: its place, and the start of the text's SHA-256.
+    pub fn name(&self) -> String {
+        use std::fmt::Write as _;
+
+        let mut name = format!("{}@", self.place);
+        for byte in &Sha256::digest(&self.source)[..4] {
+            let _ = write!(name, "{byte:02x}");
+        }
+        name
+    }
 }
 
 impl PartialEq for Algorithm {
@@ -39,6 +70,7 @@ impl Algorithm {
         Self {
             description,
             parameters: Parameters::defaults(description.parameters),
+            code: None,
         }
     }
 
@@ -46,9 +78,13 @@ impl Algorithm {
     /// reads. Where nothing else is written, parameters that know `preset` as a word take it.
     pub(crate) fn read_within(
         cursor: &Cursor<'_>,
-        registry: &[&'static Description],
+        registered: &Registered,
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
+        if let Some(place) = cursor.get(PYTHON) {
+            return Self::read_code(cursor, &place, registered);
+        }
+        let registry = (registered.built_in)();
         let kind = if cursor.entries().is_ok() {
             let first = registry.first().map_or("", |d| d.name);
             cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
@@ -75,18 +111,47 @@ impl Algorithm {
             known.extend(description.parameters.iter().map(|p| p.name));
             known.extend(beside);
             cursor.only(&known)?;
-            for parameter in description.parameters {
-                if let Some(value) = cursor.get(parameter.name) {
-                    algorithm
-                        .parameters
-                        .set(parameter.name, read_value(&value, parameter)?);
-                }
-            }
-            for ends in ORDERED {
-                algorithm.in_order(cursor, ends)?;
-            }
+            algorithm.read_parameters(cursor)?;
         }
         Ok(algorithm)
+    }
+
+    /// Reads the code of a user, which a registry must know already.
+    fn read_code(
+        cursor: &Cursor<'_>,
+        place: &Cursor<'_>,
+        registered: &Registered,
+    ) -> Result<Self, ScenarioError> {
+        let text = |at: &Cursor<'_>| at.text().map(str::to_owned);
+        let source = cursor.get(SOURCE);
+        let code = Code {
+            place: text(place).ok_or_else(|| place.error("\"FILE.py:CLASS\""))?,
+            source: source.as_ref().and_then(text).unwrap_or_default(),
+        };
+        let description = (registered.custom)(&code.name()).ok_or_else(|| {
+            let allowed = "built-in algorithms, because this program runs no code of users";
+            place.error(allowed)
+        })?;
+        let mut known = vec![PYTHON, SOURCE];
+        known.extend(description.parameters.iter().map(|p| p.name));
+        cursor.only(&known)?;
+        let mut algorithm = Self::new(description);
+        algorithm.code = Some(Arc::new(code));
+        algorithm.read_parameters(cursor)?;
+        Ok(algorithm)
+    }
+
+    /// Reads the parameters that a table has.
+    fn read_parameters(&mut self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
+        for parameter in self.description.parameters {
+            if let Some(value) = cursor.get(parameter.name) {
+                let value = read_value(&value, parameter)?;
+                self.parameters.set(parameter.name, value);
+            }
+        }
+        ORDERED
+            .into_iter()
+            .try_for_each(|ends| self.in_order(cursor, ends))
     }
 
     /// Refuses a range that is written upside down; where one end is written and the other's
@@ -143,6 +208,11 @@ impl Algorithm {
         time_based(self.name())
     }
 
+    /// The code, if it is that of a user.
+    pub fn code(&self) -> Option<&Code> {
+        self.code.as_deref()
+    }
+
     /// The values of its parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -196,7 +266,23 @@ fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
 }
 
 /// The form of a controller or queue discipline out of this registry.
-pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
+pub(crate) struct Registered {
+    /// The algorithms that come with forebay.
+    pub(crate) built_in: fn() -> &'static [&'static Description],
+    /// The algorithm of a user with this name.
+    pub(crate) custom: fn(&str) -> Option<&'static Description>,
+}
+
+/// The registered controller of a user.
+pub(crate) fn custom_controller(name: &str) -> Option<&'static Description> {
+    let known = forebay_congestion::custom::registered(name);
+    known.map(|custom| &custom.description.algorithm)
+}
+
+/// The registered queue discipline of a user.
+pub(crate) fn custom_discipline(name: &str) -> Option<&'static Description> {
+    forebay_discipline::custom::registered(name).map(|custom| custom.description)
+}
 
 impl Registered {
     /// Reads a table that has other keys, too.
@@ -206,7 +292,7 @@ impl Registered {
         others: &[&str],
         context: &Context<'_>,
     ) -> Result<Algorithm, ScenarioError> {
-        Algorithm::read_within(at, (self.0)(), (others, context.preset))
+        Algorithm::read_within(at, self, (others, context.preset))
     }
 }
 
@@ -216,7 +302,13 @@ impl Form<Algorithm> for Registered {
     }
 
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
-        let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
+        let mut map = match &algorithm.code {
+            None => Map::from_iter([("kind".to_owned(), algorithm.name().into())]),
+            Some(code) => Map::from_iter([
+                (PYTHON.to_owned(), code.place.as_str().into()),
+                (SOURCE.to_owned(), code.source.as_str().into()),
+            ]),
+        };
         for (name, value) in algorithm.parameters.iter() {
             let shown: Value = match value {
                 Parametric::Number(x) => (*x).into(),
@@ -234,11 +326,11 @@ impl Form<Algorithm> for Registered {
     }
 
     fn grammar(&self) -> Grammar {
-        let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
-        let aliases = (self.0)().iter().flat_map(|d| d.aliases);
+        let names: Vec<&str> = (self.built_in)().iter().map(|d| d.name).collect();
+        let aliases = (self.built_in)().iter().flat_map(|d| d.aliases);
         let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
         let mut forms = vec![words(&spellings)];
-        for description in (self.0)() {
+        for description in (self.built_in)() {
             let name = description.name;
             let kind = if description.aliases.is_empty() {
                 json!({"const": name})
@@ -257,12 +349,23 @@ impl Form<Algorithm> for Registered {
             schema["description"] = description.title.into();
             forms.push(schema);
         }
+        forms.push(code_schema());
         let allowed = format!(
             "{}, or a table with `kind` and parameters",
             names.join(", ")
         );
         Grammar::new(json!({ "oneOf": forms }), allowed)
     }
+}
+
+/// The schema of the code of a user, whose parameters are not known here.
+fn code_schema() -> Value {
+    let text = json!({"type": "string"});
+    let mut schema = object(&[entry(PYTHON, text.clone()), entry(SOURCE, text)]);
+    schema["required"] = json!([PYTHON]);
+    schema["additionalProperties"] = true.into();
+    schema["description"] = "Your own algorithm: file and class, and its parameters.".into();
+    schema
 }
 
 fn parameter_schema(kind: ParameterKind) -> Value {

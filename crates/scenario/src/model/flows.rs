@@ -3,7 +3,7 @@
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
-use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::algorithm::{Algorithm, Registered, custom_controller};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
 use crate::model::flow_count::{FlowCount, Flows};
@@ -74,7 +74,10 @@ const NAME: Text = Text {
     allowed: "a name of letters, digits, '-' and '_'",
 };
 
-const CONTROLLER: Registered = Registered(forebay_congestion::descriptions);
+const CONTROLLER: Registered = Registered {
+    built_in: forebay_congestion::descriptions,
+    custom: custom_controller,
+};
 
 /// The largest packet that Ethernet takes, headers included.
 const ETHERNET: Bytes = Bytes::new(1500);
