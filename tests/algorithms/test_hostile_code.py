@@ -192,3 +192,33 @@ def test_a_failing_cell_loses_no_finished_one(tmp_path: Path) -> None:
     done = sweep(loaded, ["flows.f.cca.gain=1,3,1.5"], tmp_path / "out")
     assert (done.computed, len(done.failed)) == (2, 1)
     assert "ZeroDivisionError" in next(iter(done.failed.values()))
+
+
+def test_archives_and_the_laboratory_run_no_code(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    archive = tmp_path / "x.zip"
+    done = forebay(
+        "sweep", path, "--over", "link.buffer=9p,20p", "--out", tmp_path / "o", "--bundle", archive, "--allow-code"
+    )
+    assert done.code == 0, done.err
+    again = forebay("sweep", "--replay", archive, "--out", tmp_path / "p", "--allow-code")
+    assert again.code == 2
+    assert "never runs the code of an archive" in again.err
+    page = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
+    assert page.code == 2
+    assert "the laboratory runs no code of users" in page.err
+
+
+def test_traces_of_code_are_those_of_the_same_built_in_algorithm(tmp_path: Path) -> None:
+    text = '[link]\nrate = "10Mbps"\nbuffer = "20p"\n[run]\nwarmup = "1s"\nmeasure = "2s"\n[trace]\nevery = "10ms"\n'
+    group = '[[flows]]\nrtt = "20ms"\nname = "f"\ncca = '
+    examples = Path(__file__).parents[2] / "examples" / "algorithms"
+    mine = Scenario.parse(text + group + '{ python = "newreno.py:NewReno" }', folder=examples, allow_code=True)
+    theirs = Scenario.parse(text + group + '"newreno"')
+    ours, built_in = mine.run(traces=True).core.traces(), theirs.run(traces=True).core.traces()
+    assert ours is not None
+    assert built_in is not None
+    assert len(ours["flows"]["cwnd_packets"]) > 100
+    for table, columns in built_in.items():
+        for name, column in columns.items():
+            assert ours[table][name].tolist() == column.tolist(), f"{table}.{name}"

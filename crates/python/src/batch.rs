@@ -237,10 +237,17 @@ fn shown(py: Python<'_>, outcome: &Outcome) -> PyResult<Py<PyAny>> {
 
 /// Combine the replications of one scenario into one report, in the order given.
 #[pyfunction]
-pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
-    forebay_engines::aggregate(owned(&replications))
+pub(crate) fn aggregate(py: Python<'_>, replications: Vec<Py<Report>>) -> PyResult<Report> {
+    let traces = replications
+        .iter()
+        .find_map(|it| it.get().traces_elsewhere(py));
+    let together = forebay_engines::aggregate(owned(&replications))
         .map(Report::new)
-        .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))
+        .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))?;
+    Ok(match traces {
+        Some(traces) => together.with_traces(traces),
+        None => together,
+    })
 }
 
 /// Combine one replication of each stratum into one observation. Means are weighted by the strata's

@@ -21,12 +21,17 @@ impl Report {
     pub(crate) fn new(report: forebay_scenario::Report) -> Self {
         Self(Arc::new(report), None)
     }
+
+    /// Traces of a run in another process.
+    pub(crate) fn traces_elsewhere(&self, py: Python<'_>) -> Option<Py<PyDict>> {
+        self.1.as_ref().map(|traces| traces.clone_ref(py))
+    }
 }
 
 #[pymethods]
 impl Report {
     /// Return the same report with the traces of a run in another process.
-    fn with_traces(&self, traces: Py<PyDict>) -> Self {
+    pub(crate) fn with_traces(&self, traces: Py<PyDict>) -> Self {
         Self(self.0.clone(), Some(traces))
     }
 

@@ -19,10 +19,23 @@ from forebay.algorithms.loading import Role, register, registered
 from forebay.errors import InputError
 from forebay.storage.safe_io import content
 
-__all__ = ["ALLOWED", "MOST_BYTES", "admit", "allowing", "changes_of_code", "code_in", "with_sources"]
+__all__ = [
+    "ALLOWED",
+    "FORBIDDEN",
+    "MOST_BYTES",
+    "admit",
+    "admit_all",
+    "allowing",
+    "changes_of_code",
+    "code_in",
+    "forbidding",
+    "with_sources",
+]
 
 #: Whether the user consents that code of scenarios runs.
 ALLOWED: ContextVar[bool] = ContextVar("forebay_code", default=False)
+#: The reason why no code may run, whatever the user allowed; empty if it may.
+FORBIDDEN: ContextVar[str] = ContextVar("forebay_no_code", default="")
 #: Largest size of a file with code, in bytes.
 MOST_BYTES = 2**20
 
@@ -37,6 +50,16 @@ def allowing(allowed: bool) -> Iterator[None]:
         yield
     finally:
         ALLOWED.reset(token)
+
+
+@contextmanager
+def forbidding(why: str) -> Iterator[None]:
+    """Refuse inside every scenario with code, for a reason such as "an archive never runs code"."""
+    token = FORBIDDEN.set(why)
+    try:
+        yield
+    finally:
+        FORBIDDEN.reset(token)
 
 
 def code_in(tables: Any) -> Iterator[tuple[str, Mapping[str, Any], Role]]:
@@ -120,6 +143,8 @@ def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
 def _with_source(table: Mapping[str, Any], role: Role, place: str, folder: Path | None) -> dict[str, Any]:
     """The table with the text of its file; the core knows its parameters afterwards."""
     code = table["python"]
+    if FORBIDDEN.get():
+        raise InputError(f"{place}: `{code}` is code, and {FORBIDDEN.get()}")
     file, _, found = code.rpartition(":")
     if not file or not found.isidentifier():
         raise InputError(f"{place}: found `{code}`; allowed: {PLACE}")
@@ -155,6 +180,14 @@ def admit(place: str, source: str, role: Role) -> None:
     from forebay.algorithms.processes import describe
 
     register(place, source, role, describe(place, source, role), None)
+
+
+def admit_all(text: str) -> None:
+    """On a worker of a cluster: register the code of a scenario, given as JSON. Its sender has allowed it."""
+    if '"python"' not in text:
+        return
+    for _, table, role in code_in(json.loads(text)):
+        admit(table["python"], table["source"], role)
 
 
 def _value(value: Any) -> str:

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import inspect
 import linecache
+import re
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -36,8 +37,9 @@ NEEDED = {"controller": ("on_ack|on_sample", "on_congestion_event"), "discipline
 
 
 def name_of(place: str, source: str) -> str:
-    """The name of an algorithm in registries, as `crates/scenario` makes it: its place and the start of the SHA-256."""
-    return f"{place}@{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+    """The name of an algorithm, as `crates/scenario` makes it: file without folders, class, start of the SHA-256."""
+    file = re.split(r"[/\\]", place)[-1]
+    return f"{file}@{hashlib.sha256(source.encode()).hexdigest()[:8]}"
 
 
 def loaded(place: str, source: str, role: Role) -> type:

@@ -46,11 +46,13 @@ const PYTHON: &str = "python";
 const SOURCE: &str = "source";
 
 impl Code {
-    /// The name of the algorithm in registries: its place, and the start of the text's SHA-256.
+    /// The name of the algorithm in registries: its file without folders, its class, and the start
+    /// of the text's SHA-256.
     pub fn name(&self) -> String {
         use std::fmt::Write as _;
 
-        let mut name = format!("{}@", self.place);
+        let place = self.place.rsplit(['/', '\\']).next().unwrap_or_default();
+        let mut name = format!("{place}@");
         for byte in &Sha256::digest(&self.source)[..4] {
             let _ = write!(name, "{byte:02x}");
         }
@@ -132,7 +134,13 @@ impl Algorithm {
             let allowed = "built-in algorithms, because this program runs no code of users";
             place.error(allowed)
         })?;
-        let mut known = vec![PYTHON, SOURCE];
+        // The canonical form has the name, too.
+        if let Some(kind) = cursor.get("kind")
+            && kind.text() != Some(description.name)
+        {
+            return Err(kind.error(format!("no `kind` beside `{PYTHON}`")));
+        }
+        let mut known = vec!["kind", PYTHON, SOURCE];
         known.extend(description.parameters.iter().map(|p| p.name));
         cursor.only(&known)?;
         let mut algorithm = Self::new(description);
@@ -302,13 +310,11 @@ impl Form<Algorithm> for Registered {
     }
 
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
-        let mut map = match &algorithm.code {
-            None => Map::from_iter([("kind".to_owned(), algorithm.name().into())]),
-            Some(code) => Map::from_iter([
-                (PYTHON.to_owned(), code.place.as_str().into()),
-                (SOURCE.to_owned(), code.source.as_str().into()),
-            ]),
-        };
+        let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
+        if let Some(code) = &algorithm.code {
+            map.insert(PYTHON.to_owned(), code.place.as_str().into());
+            map.insert(SOURCE.to_owned(), code.source.as_str().into());
+        }
         for (name, value) in algorithm.parameters.iter() {
             let shown: Value = match value {
                 Parametric::Number(x) => (*x).into(),
