@@ -85,7 +85,7 @@ def _overrides(found: type, base: type, method: str) -> bool:
 
 
 def described(found: type, role: Role) -> dict[str, Any]:
-    """What the core has to know of a class, as JSON: title, parameters, capabilities."""
+    """The facts about a class for the core, as JSON: title, parameters, capabilities."""
     base = BASES[role]
     text = (inspect.getdoc(found) or found.__name__).strip().splitlines()[0]
     own = [method for method in OPTIONAL if role == "controller" and _overrides(found, base, method)]
