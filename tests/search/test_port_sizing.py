@@ -17,45 +17,7 @@ from forebay.scenario import run_jobs
 from forebay.search.port_values import port_values
 from forebay.views.port_sizing_text import port_sizing_lines
 from tests.support.commands import forebay
-
-#: Sixteen servers that answer at once, into a port of a switch.
-PORT = """\
-title = "Incast into a lossless port"
-
-[[memories]]
-name = "chip"
-size = "12MB"
-
-[[links]]
-name   = "port"
-rate   = "100Gbps"
-buffer = "100MB"
-memory = "chip"
-memory_alpha = 1
-queue  = { kind = "step", threshold = "400kB" }
-pfc    = { xoff = "60kB", xon = "30kB", headroom = "70kB", cable = "300m", response = "2us" }
-target = true
-
-[[flows]]
-name           = "servers"
-cca            = "dctcp"
-ecn            = true
-path           = ["port"]
-rtt            = { uniform = ["18us", "22us"] }
-packet         = "1500B"
-initial_window = "200p"
-min_rto        = "1ms"
-access         = { rate = "100Gbps" }
-workload       = { incast = { servers = 16, size = "300kB", pause = "1ms" } }
-
-[run]
-warmup  = "0s"
-measure = "10ms"
-
-[goal]
-"servers.request_time_p99" = "<= 0.6ms"
-pause_time = "<= 2ms"
-"""
+from tests.support.lossless import PORT
 
 
 @pytest.fixture(name="answer", scope="module")
