@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from forebay.search.checking import check
     from forebay.search.class_answer import ClassSizing
     from forebay.search.class_sizing import size_classes
+    from forebay.search.port_answer import PortSizing
+    from forebay.search.port_sizing import size_port
     from forebay.search.recommendation import recommend
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
@@ -79,6 +81,7 @@ __all__ = [
     "Interrupted",
     "LinkReport",
     "Metric",
+    "PortSizing",
     "Recommendation",
     "Report",
     "Scenario",
@@ -101,6 +104,7 @@ __all__ = [
     "recommend",
     "reproduce",
     "size_classes",
+    "size_port",
     "sweep",
     "translate",
 ]
@@ -124,6 +128,7 @@ _HOMES = {
     "Headroom": "forebay.fabric.headroom_answer",
     "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
+    "PortSizing": "forebay.search.port_answer",
     "Recommendation": "forebay.search.answer",
     "Report": "forebay.results.report",
     "Scenario": "forebay.scenario",
@@ -143,6 +148,7 @@ _HOMES = {
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",
     "size_classes": "forebay.search.class_sizing",
+    "size_port": "forebay.search.port_sizing",
     "sweep": "forebay.sweeps.sweeping",
     "translate": "forebay.configuration.verbs",
 }

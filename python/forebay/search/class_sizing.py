@@ -165,7 +165,7 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
 def _steps(classes: PortClasses, precision: Precision, means: Means) -> ClassSteps:
     """Take the steps until the answer is there or the time is over."""
     until = None if precision.within is None else time.monotonic() + precision.within
-    steps = ClassSteps(classes, precision, means, until, strata(classes.scenario.core))
+    steps = ClassSteps(precision, means, until, strata(classes.scenario.core), classes)
     try:
         steps.run()
     except TimeoutError:
