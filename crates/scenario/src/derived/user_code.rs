@@ -16,7 +16,7 @@ impl Scenario {
         });
         let mut found: Vec<(&Code, bool)> = Vec::new();
         for (algorithm, controls) in controllers.chain(queues) {
-            if let Some(code) = algorithm.code()
+            if let Some(code) = algorithm.code().filter(|code| !code.place.is_empty())
                 && !found.contains(&(code, controls))
             {
                 found.push((code, controls));

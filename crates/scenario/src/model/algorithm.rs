@@ -2,9 +2,11 @@
 //! and flow groups have them, and engines look the name up in a registry. `{ python = "FILE:CLASS"
 //! }` names the code of a user, whose text is part of the scenario.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forebay_congestion::LossDetection;
+use forebay_units::custom::described;
 use forebay_units::parameter::{
     Description, Parameter, ParameterKind, Parameters, Threshold, Value as Parametric,
 };
@@ -32,18 +34,36 @@ pub struct Algorithm {
     code: Option<Arc<Code>>,
 }
 
-/// The code of a user that is an algorithm.
+/// An algorithm that does not come with forebay: the code of a user, a congestion control of the
+/// running kernel, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// File and class, such as "mine.py:Mine".
+    /// File and class, such as "mine.py:Mine"; empty if only the kernel has the algorithm.
     pub place: String,
     /// Text of the file.
     pub source: String,
+    /// The kernel's name of the same congestion control.
+    pub kernel: Option<String>,
 }
 
-/// Key of the place of a user's code, and key of its text.
+/// Keys of the place of a user's code, of its text, and of the kernel's name.
 const PYTHON: &str = "python";
 const SOURCE: &str = "source";
+const KERNEL: &str = "kernel";
+
+/// Largest length of the kernel's names (`TCP_CA_NAME_MAX` in Linux's include/net/tcp.h, less one).
+const MAX_KERNEL_NAME: usize = 15;
+
+/// The description of a congestion control of the running kernel. Equal names have the same one.
+fn of_kernel(name: &str) -> &'static Description {
+    static KNOWN: Mutex<BTreeMap<String, &'static Description>> = Mutex::new(BTreeMap::new());
+
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(name.to_owned()).or_insert_with(|| {
+        let title = "A congestion control of the running kernel";
+        described(&format!("kernel:{name}"), title, Vec::new())
+    })
+}
 
 impl Code {
     /// The name of the algorithm in registries: its file without folders, its class, and the start
@@ -62,7 +82,9 @@ impl Code {
 
 impl PartialEq for Algorithm {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.parameters == other.parameters
+        self.name() == other.name()
+            && self.parameters == other.parameters
+            && self.code == other.code
     }
 }
 
@@ -83,8 +105,8 @@ impl Algorithm {
         registered: &Registered,
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
-        if let Some(place) = cursor.get(PYTHON) {
-            return Self::read_code(cursor, &place, registered);
+        if cursor.get(PYTHON).is_some() || (registered.in_kernel && cursor.get(KERNEL).is_some()) {
+            return Self::read_code(cursor, registered);
         }
         let registry = (registered.built_in)();
         let kind = if cursor.entries().is_ok() {
@@ -118,29 +140,43 @@ impl Algorithm {
         Ok(algorithm)
     }
 
-    /// Reads the code of a user, which a registry must know already.
-    fn read_code(
-        cursor: &Cursor<'_>,
-        place: &Cursor<'_>,
-        registered: &Registered,
-    ) -> Result<Self, ScenarioError> {
-        let text = |at: &Cursor<'_>| at.text().map(str::to_owned);
+    /// Reads the code of a user, which a registry must know already, and the kernel's name.
+    fn read_code(cursor: &Cursor<'_>, registered: &Registered) -> Result<Self, ScenarioError> {
+        let (place, kernel) = (cursor.get(PYTHON), cursor.get(KERNEL));
+        let kernel = kernel.filter(|_| registered.in_kernel);
+        let text = |at: &Cursor<'_>, allowed: &str| {
+            let found = at.text().filter(|text| !text.is_empty());
+            found.map(str::to_owned).ok_or_else(|| at.error(allowed))
+        };
+        let kernel = kernel.map(|at| kernel_name(&at)).transpose()?;
         let source = cursor.get(SOURCE);
         let code = Code {
-            place: text(place).ok_or_else(|| place.error("\"FILE.py:CLASS\""))?,
-            source: source.as_ref().and_then(text).unwrap_or_default(),
+            place: place
+                .as_ref()
+                .map(|at| text(at, "\"FILE.py:CLASS\""))
+                .transpose()?
+                .unwrap_or_default(),
+            source: source
+                .map(|at| text(&at, "the text of the file"))
+                .transpose()?
+                .unwrap_or_default(),
+            kernel,
         };
-        let description = (registered.custom)(&code.name()).ok_or_else(|| {
-            let allowed = "built-in algorithms, because this program runs no code of users";
-            place.error(allowed)
-        })?;
+        let description = match (&place, &code.kernel) {
+            (None, Some(name)) => of_kernel(name),
+            _ => (registered.custom)(&code.name()).ok_or_else(|| {
+                let allowed = "built-in algorithms, because this program runs no code of users";
+                place.as_ref().unwrap_or(cursor).error(allowed)
+            })?,
+        };
         // The canonical form has the name, too.
         if let Some(kind) = cursor.get("kind")
             && kind.text() != Some(description.name)
         {
-            return Err(kind.error(format!("no `kind` beside `{PYTHON}`")));
+            return Err(kind.error(format!("no `kind` beside `{PYTHON}` and `{KERNEL}`")));
         }
         let mut known = vec!["kind", PYTHON, SOURCE];
+        known.extend(registered.in_kernel.then_some(KERNEL));
         known.extend(description.parameters.iter().map(|p| p.name));
         cursor.only(&known)?;
         let mut algorithm = Self::new(description);
@@ -233,6 +269,17 @@ pub(crate) fn time_based(name: &str) -> bool {
         .is_some_and(|known| known.loss_detection == LossDetection::TimeBased)
 }
 
+/// The name of a congestion control in the kernel.
+fn kernel_name(at: &Cursor<'_>) -> Result<String, ScenarioError> {
+    let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = at
+        .text()
+        .filter(|name| (1..=MAX_KERNEL_NAME).contains(&name.len()) && name.chars().all(valid));
+    let allowed = "a name of 1 to 15 letters, digits, '-' and '_', as in `sysctl \
+                   net.ipv4.tcp_available_congestion_control`";
+    name.map(str::to_owned).ok_or_else(|| at.error(allowed))
+}
+
 fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {
     match parameter.kind {
         ParameterKind::Number { min, max, .. } => {
@@ -279,6 +326,8 @@ pub(crate) struct Registered {
     pub(crate) built_in: fn() -> &'static [&'static Description],
     /// The algorithm of a user with this name.
     pub(crate) custom: fn(&str) -> Option<&'static Description>,
+    /// Whether `kernel` names one of the running kernel.
+    pub(crate) in_kernel: bool,
 }
 
 /// The registered controller of a user.
@@ -312,8 +361,13 @@ impl Form<Algorithm> for Registered {
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
         let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
         if let Some(code) = &algorithm.code {
-            map.insert(PYTHON.to_owned(), code.place.as_str().into());
-            map.insert(SOURCE.to_owned(), code.source.as_str().into());
+            if !code.place.is_empty() {
+                map.insert(PYTHON.to_owned(), code.place.as_str().into());
+                map.insert(SOURCE.to_owned(), code.source.as_str().into());
+            }
+            if let Some(kernel) = &code.kernel {
+                map.insert(KERNEL.to_owned(), kernel.as_str().into());
+            }
         }
         for (name, value) in algorithm.parameters.iter() {
             let shown: Value = match value {
@@ -367,8 +421,9 @@ impl Form<Algorithm> for Registered {
 /// The schema of the code of a user, whose parameters are not known here.
 fn code_schema() -> Value {
     let text = json!({"type": "string"});
-    let mut schema = object(&[entry(PYTHON, text.clone()), entry(SOURCE, text)]);
-    schema["required"] = json!([PYTHON]);
+    let names = [PYTHON, SOURCE, KERNEL].map(|name| entry(name, text.clone()));
+    let mut schema = object(&names);
+    schema["anyOf"] = json!([{"required": [PYTHON]}, {"required": [KERNEL]}]);
     schema["additionalProperties"] = true.into();
     schema["description"] = "Your own algorithm: file and class, and its parameters.".into();
     schema

@@ -60,12 +60,14 @@ const WITHIN: Registered = Registered {
         &ALL
     },
     custom: custom_discipline,
+    in_kernel: false,
 };
 
 /// Every queue discipline.
 pub(crate) const QUEUE: Registered = Registered {
     built_in: forebay_discipline::descriptions,
     custom: custom_discipline,
+    in_kernel: false,
 };
 
 /// The name of the discipline that has classes.

@@ -77,6 +77,7 @@ const NAME: Text = Text {
 const CONTROLLER: Registered = Registered {
     built_in: forebay_congestion::descriptions,
     custom: custom_controller,
+    in_kernel: true,
 };
 
 /// The largest packet that Ethernet takes, headers included.
