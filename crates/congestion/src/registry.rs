@@ -9,6 +9,7 @@ use crate::packet::{
     Ack, CongestionControl, CongestionEvent, Idle, Pace, Path, Requirements, Sample, Window,
 };
 use crate::registration::{Description, Registered};
+use crate::telemetry::LinkTelemetry;
 
 /// Makes the enum of all controllers and what finds them by name out of the list of files.
 macro_rules! controllers {
@@ -100,6 +101,7 @@ controllers! {
     Swift(Box<crate::swift::SwiftController>),
     Dcqcn(Box<crate::dcqcn::DcqcnController>),
     Timely(Box<crate::timely::TimelyController>),
+    Hpcc(Box<crate::hpcc::HpccController>),
 }
 
 /// The requirements of the controller `name` on the engine; `None` for an unknown one. No code of a
@@ -145,6 +147,11 @@ impl Controller {
     /// See [`CongestionControl::on_sample`].
     pub fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         CongestionControl::on_sample(self, window, sample, path);
+    }
+
+    /// See [`CongestionControl::on_telemetry`].
+    pub fn on_telemetry(&mut self, links: &[LinkTelemetry]) {
+        CongestionControl::on_telemetry(self, links);
     }
 
     /// See [`CongestionControl::recovery_floor`].
@@ -219,7 +226,7 @@ mod tests {
                 _ => Capabilities::RoundTrips,
             };
             let own_recovery = samples == Capabilities::Rates
-                || ["swift", "dcqcn", "timely"].contains(&known.name);
+                || ["swift", "dcqcn", "timely", "hpcc"].contains(&known.name);
             let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),
@@ -227,6 +234,7 @@ mod tests {
                 "{}",
                 known.name
             );
+            assert_eq!(requirements.telemetry, known.name == "hpcc");
         }
     }
 

@@ -36,12 +36,14 @@ mod delivery_rate;
 mod events;
 mod flow_stats;
 mod frto;
+mod in_band_telemetry;
 mod marks;
 mod nic_coalescing;
 #[cfg(test)]
 mod ns2_agent_tests;
 mod offload;
 mod pacing;
+mod path_telemetry;
 mod receiver;
 mod recovery;
 mod reduction;
@@ -75,8 +77,7 @@ use forebay_simulation::prefetch;
 /// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
 /// so that late packets of an earlier transfer are recognized.
 ///
-/// The fields are in the order in which they are needed: with many connections the time goes into
-/// fetching them.
+/// The fields are in the order of need: with many connections the time goes into fetching them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
@@ -328,8 +329,7 @@ impl Connection {
         }
     }
 
-    /// The packets that the receiver's network card delivers now, in segments of `most` packets at
-    /// most.
+    /// The packets that the receiver's card delivers now, in segments of `most` packets at most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.control.receiver.take_gathered(now, most)
     }
@@ -502,7 +502,7 @@ impl Connection {
         self.recovery.next_packet(&mut self.control, now)
     }
 
-    /// Sends the next packet in order; there must be one.
+    /// Sends the next packet in order.
     #[inline]
     pub(crate) fn send_next(&mut self, now: Time) -> Transmission {
         self.control.sender.send_next(now)

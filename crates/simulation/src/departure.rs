@@ -104,6 +104,8 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) recorded: Recorded,
     /// The lossless queues, if the link is one of them.
     pub(crate) pauses: Option<&'a mut PauseControl>,
+    /// The bytes that the link has sent, if it states its load in packets.
+    pub(crate) telemetry: Option<&'a mut u64>,
     pub(crate) flows: &'a mut Flows<E>,
     pub(crate) timeline: &'a mut Timeline<'s>,
 }

@@ -32,8 +32,10 @@ use crate::link::queued::QueuedLink;
 use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
+use crate::measured::Measured;
 use crate::pause::PauseControl;
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
+use crate::telemetry::Telemetry;
 use crate::timeline::Timeline;
 
 /// The links and the paths over them.
@@ -48,6 +50,8 @@ pub struct Network {
     memories: Memories,
     /// The lossless queues, if there are some.
     pauses: Option<Box<PauseControl>>,
+    /// The bytes sent of the links that state their load in packets, if there are some.
+    telemetry: Option<Box<Telemetry>>,
     /// Links that paused each other in a circle when the run ended.
     pub(crate) deadlock: Option<Vec<LinkId>>,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want
@@ -124,6 +128,7 @@ impl Network {
             policers,
             memories,
             pauses,
+            telemetry: Telemetry::new(scenario).map(Box::new),
             deadlock: None,
             orders: InOrder::of_links(scenario, &timings),
             timings,
@@ -421,7 +426,11 @@ impl Network {
         let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
-        let left = link.catch_up(now, &mut sink);
+        let left = if sink.telemetry.is_some() {
+            link.catch_up(now, &mut Measured(&mut sink))
+        } else {
+            link.catch_up(now, &mut sink)
+        };
         link.arm(at, &mut sink.timeline.calendar);
         self.departures += left;
     }
@@ -447,6 +456,7 @@ impl Network {
             target: self.target,
             recorded: self.recorded,
             pauses: pauses.filter(|pauses| pauses.is_lossless(at)),
+            telemetry: self.telemetry.as_deref_mut().and_then(|it| it.sent(at)),
             flows,
             timeline,
         };

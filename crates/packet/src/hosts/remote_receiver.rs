@@ -125,6 +125,7 @@ impl SimulatedHosts<'_> {
             return None;
         };
         while let Some((packet, mark)) = receiver.next_announced(number) {
+            connection.read_telemetry(packet);
             let packet = connection.full_number(packet);
             match mark {
                 Mark::Absent => connection.deliver(packet, now),

@@ -89,6 +89,8 @@ measure = "60s"
             let utilization = value(&report, Metric::Utilization);
             let least = match name {
                 "ledbatpp" => 0.9,
+                // Its target is 0.95 of the rate (`hpcc.rs`), and hosts vary.
+                "hpcc" => 0.94,
                 // Its sawtooth has an empty queue (`delay_based.rs`).
                 "cdg" => 0.75,
                 _ => 0.95,

@@ -430,6 +430,7 @@ pub(crate) fn register_controller(
         accurate_ecn: scalable,
         own_recovery,
         line_rate: None,
+        telemetry: false,
     };
     let make = make.map(|make| -> forebay_congestion::custom::Make {
         Arc::new(move |parameters: &Parameters, random: StreamKey| {

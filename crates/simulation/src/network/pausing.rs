@@ -8,6 +8,7 @@ use crate::ends::Ends;
 use crate::flow::{Flows, InFlight};
 use crate::ids::LinkId;
 use crate::link::Link;
+use crate::measured::Measured;
 use crate::pause::{PauseControl, PauseCounts};
 use crate::timeline::Timeline;
 
@@ -61,7 +62,11 @@ impl Network {
         let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
-        link.pause(begins, now, &mut sink);
+        if sink.telemetry.is_some() {
+            link.pause(begins, now, &mut Measured(&mut sink));
+        } else {
+            link.pause(begins, now, &mut sink);
+        }
         link.arm(at, &mut sink.timeline.calendar);
     }
 
