@@ -18,6 +18,7 @@ mod fabric;
 mod frto;
 mod linux;
 mod lossless;
+mod lossless_classes;
 mod lossless_laws;
 mod many_flows;
 mod measurements;
