@@ -5,7 +5,7 @@
 //! flows share it. Overload: the offered load exceeds the link's rate.
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Metric, ModelError,
+    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Link, Metric, ModelError,
     Report, RunOptions, Scenario, Warning, WarningKind,
 };
 
@@ -107,7 +107,7 @@ impl Engine for ClosedFormEngine {
         options.check(self.description())?;
         let feature = if scenario.target().memory.is_some() {
             Some("a memory that links share")
-        } else if scenario.links().iter().any(|link| link.pfc.is_some()) {
+        } else if scenario.links().iter().any(Link::is_lossless) {
             Some("lossless queues (`pfc`)")
         } else if scenario
             .target_flows()

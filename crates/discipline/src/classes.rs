@@ -9,6 +9,9 @@
 //! round robin of Adiseshu, Parulkar and Varghese (1996) do the same. The paper's form needs the
 //! size of the next packet in advance. A discipline such as CoDel knows that size only after it has
 //! decided which packet to send. Shares stay within a packet of those of the paper.
+//!
+//! A queue behind the link may pause a class (IEEE 802.1Qbb). The schedule then skips the class as
+//! if it had no packets.
 
 use forebay_units::parameter::{
     Description, Evidence, Parameter, ParameterKind, Parameters, Value,
@@ -61,6 +64,8 @@ pub struct Classes {
     served: bool,
     /// The class of the packet in transmission.
     sending: Option<usize>,
+    /// Number of paused classes.
+    paused: usize,
 }
 
 /// The rule that selects the next class.
@@ -90,6 +95,8 @@ struct Class {
     queue: Queue,
     buffer: Buffer,
     turns: Turns,
+    /// Its place in the schedule while it is not paused.
+    unpaused: Turns,
     /// The remaining allowance of this turn in the schedule's unit; negative if the class has sent
     /// more than that.
     balance: i64,
@@ -109,6 +116,8 @@ enum Turns {
     Strict,
     /// The class has this allowance in the schedule's unit.
     Weighted(i64),
+    /// The class is paused.
+    Paused,
 }
 
 impl QueueDiscipline for Classes {
@@ -162,18 +171,11 @@ impl QueueDiscipline for Classes {
 
     fn enqueue(&mut self, packet: Packet, port: &mut Port) {
         let at = self.class_of(packet.group());
-        let contends = self.members[at].buffer == Buffer::Shared && port.idle_since.is_none();
-        if contends && self.victim == Victim::Arrival && !self.has_room(at, packet.size) {
-            port.discard(packet);
+        if self.members[at].turns == Turns::Paused {
+            self.enqueue_paused(at, packet, port);
             return;
         }
-        self.pass_on(at, packet, port);
-        if self.members[at].queue.backlog().packets > 0 {
-            self.members[at].empty_since = None;
-        }
-        if contends && self.victim == Victim::Lowest {
-            self.push_out(port);
-        }
+        self.enqueue_to(at, packet, port);
     }
 
     fn dequeue(&mut self, port: &mut Port) -> Option<Packet> {
@@ -205,6 +207,36 @@ impl QueueDiscipline for Classes {
 }
 
 impl Classes {
+    /// Passes an arrival to its class if the buffer that classes share has room.
+    #[expect(
+        clippy::inline_always,
+        reason = "a call would pass the packet in memory"
+    )]
+    #[inline(always)]
+    fn enqueue_to(&mut self, at: usize, packet: Packet, port: &mut Port) {
+        let contends = self.members[at].buffer == Buffer::Shared && port.idle_since.is_none();
+        if contends && self.victim == Victim::Arrival && !self.has_room(at, packet.size) {
+            port.discard(packet);
+            return;
+        }
+        self.pass_on(at, packet, port);
+        if self.members[at].queue.backlog().packets > 0 {
+            self.members[at].empty_since = None;
+        }
+        if contends && self.victim == Victim::Lowest {
+            self.push_out(port);
+        }
+    }
+
+    /// The same for a paused class: its packet waits, also if nothing is in transmission.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_paused(&mut self, at: usize, packet: Packet, port: &mut Port) {
+        let idle_since = port.idle_since.take();
+        self.enqueue_to(at, packet, port);
+        port.idle_since = idle_since;
+    }
+
     /// Memory that the queue of a class needs.
     pub fn storage_of_class(name: &str, parameters: &Parameters) -> Storage {
         if name == Pie::DESCRIPTION.name {
@@ -250,6 +282,36 @@ impl Classes {
         Self { of_groups, ..self }
     }
 
+    /// A pause of a class begins or ends. The schedule skips a paused class.
+    pub fn pause(&mut self, at: usize, begins: bool) {
+        let class = &mut self.members[at];
+        let was_paused = class.turns == Turns::Paused;
+        class.turns = if begins {
+            Turns::Paused
+        } else {
+            class.unpaused
+        };
+        self.paused = self.paused + usize::from(begins) - usize::from(was_paused);
+    }
+
+    /// The class of a flow group.
+    pub fn class_of(&self, group: u16) -> usize {
+        let last = self.members.len() - 1;
+        let known = self.of_groups.get(usize::from(group));
+        known.map_or(last, |class| usize::from(*class).min(last))
+    }
+
+    /// The packets of a class that wait.
+    pub fn backlog_of(&self, at: usize) -> Backlog {
+        self.members[at].queue.backlog()
+    }
+
+    /// Whether a packet waits in a class that is not paused.
+    pub fn has_unpaused(&self) -> bool {
+        let mut members = self.members.iter();
+        members.any(|class| class.turns != Turns::Paused && class.is_backlogged())
+    }
+
     fn without_classes(parameters: &Parameters, setting: &Setting) -> Self {
         let schedule = Schedule::of(parameters);
         Self {
@@ -266,6 +328,7 @@ impl Classes {
             turn: 0,
             served: false,
             sending: None,
+            paused: 0,
         }
     }
 
@@ -287,12 +350,6 @@ impl Classes {
             }
             other => other.queued(setting),
         })
-    }
-
-    fn class_of(&self, group: u16) -> usize {
-        let last = self.members.len() - 1;
-        let known = self.of_groups.get(usize::from(group));
-        known.map_or(last, |class| usize::from(*class).min(last))
     }
 
     /// Whether the shared buffer has room for a packet of `size` bytes of class `at`. If all
@@ -368,6 +425,9 @@ impl Classes {
         if let Some(at) = self.members.iter().position(strict) {
             return Some(at);
         }
+        if self.paused > 0 && !self.has_unpaused() {
+            return None;
+        }
         loop {
             let class = &mut self.members[self.turn];
             match class.turns {
@@ -378,7 +438,8 @@ impl Classes {
                         return Some(self.turn);
                     }
                 }
-                // A class without packets saves no allowance. It still owes its excess.
+                // A class without packets saves no allowance, nor does a paused class. It still
+                // owes its excess.
                 _ => class.balance = class.balance.min(0),
             }
             self.served = false;
@@ -390,7 +451,7 @@ impl Classes {
     fn charge(&mut self, at: usize, size: u32) {
         let class = &mut self.members[at];
         class.balance -= match (class.turns, self.schedule) {
-            (Turns::Strict, _) => 0,
+            (Turns::Strict | Turns::Paused, _) => 0,
             (_, Schedule::Dwrr { .. }) => i64::from(size),
             _ => 1,
         };
@@ -431,6 +492,7 @@ impl Class {
             queue,
             buffer,
             turns,
+            unpaused: turns,
             balance: 0,
             empty_since: Some(Time::ZERO),
         }

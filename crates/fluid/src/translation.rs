@@ -60,7 +60,7 @@ impl Translation {
         if scenario.links().iter().any(|link| link.medium.is_some()) {
             return Err(unsupported("a `medium` of its own"));
         }
-        if scenario.links().iter().any(|link| link.pfc.is_some()) {
+        if scenario.links().iter().any(Link::is_lossless) {
             return Err(unsupported("lossless queues (`pfc`)"));
         }
         if scenario.links().iter().any(|link| link.memory.is_some()) {

@@ -25,11 +25,13 @@ mod stepwise;
 mod tcp_options;
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Link, Need, Report, RunOptions, Scenario,
+    Engine, EngineDescription, EngineError, Need, Report, RunOptions, Scenario,
 };
 use forebay_units::Time;
 
-use forebay_simulation::{Refusal, Simulation, report, takes_part, takes_turns, unsupported};
+use forebay_simulation::{
+    Refusal, Simulation, mixed_classes, report, takes_part, takes_turns, unsupported,
+};
 
 use crate::hosts::SimulatedHosts;
 
@@ -133,7 +135,7 @@ fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
         let first = reverse.or_else(|| group.path.first().filter(|_| !group.responsive()));
         if let Some(link) = first
             .map(|&at| &links[at])
-            .filter(|link| link.pfc.is_some())
+            .filter(|link| link.pfc_of(&group.name).is_some())
         {
             let sender = if reverse.is_some() {
                 "acknowledgments"
@@ -146,10 +148,12 @@ fn check_lossless(scenario: &Scenario) -> Result<(), EngineError> {
             ));
         }
     }
-    let holds = |link: &Link| takes_turns(link) || !link.classes.is_empty();
-    match (0..links.len()).find(|&at| holds(&links[at]) && takes_part(scenario, at)) {
+    if let Some(mixed) = mixed_classes(scenario) {
+        return refuse(mixed);
+    }
+    match (0..links.len()).find(|&at| takes_turns(&links[at]) && takes_part(scenario, at)) {
         Some(at) => refuse(format!(
-            "classes, a medium, a shaper, opportunities or outages that flush at link `{}`, which is lossless or before a lossless link (`pfc`)",
+            "a medium, a shaper, opportunities or outages that flush at link `{}`, which is lossless or before a lossless link (`pfc`)",
             links[at].name
         )),
         None => Ok(()),

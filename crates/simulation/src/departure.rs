@@ -118,16 +118,19 @@ impl<E: Ends> Onward<'_, '_, E> {
         recorder.settle_packet(observed, now, self.flows);
     }
 
-    /// A packet no longer waits in a lossless queue.
+    /// A packet of a group no longer waits. Says whether its queue is lossless.
     #[inline(never)]
-    fn release(&mut self, packet: InFlight, now: Time) {
+    fn release(&mut self, packet: InFlight, group: u16, now: Time) -> bool {
         let before = before(self.hops, packet, self.flows);
-        if let Some(pauses) = &mut self.pauses
-            && let Some(sender) = PauseControl::sender(packet.flow, before)
-        {
+        let Some(pauses) = &mut self.pauses else {
+            return false;
+        };
+        let ingoing = pauses.ingoing(self.at, (packet.flow, group), before);
+        if let Some(ingoing) = ingoing {
             let calendar = &mut self.timeline.calendar;
-            pauses.release((self.at, sender), (packet.size, now), calendar);
+            pauses.release(ingoing, (packet.size, now), calendar);
         }
+        ingoing.is_some()
     }
 }
 
@@ -147,7 +150,7 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
         let packet = InFlight::of(&service.packet);
         let time = service.departure;
         if self.pauses.is_some() {
-            self.release(packet, service.start);
+            self.release(packet, service.packet.group(), service.start);
         }
         if self.at == self.recorded.link() {
             self.timeline.recorder.start_packet(service.start);
@@ -168,8 +171,12 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
 
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
-        if self.pauses.is_some() {
-            self.release(packet, discarded.now);
+        if self.pauses.is_some()
+            && self.release(packet, discarded.packet.group(), discarded.now)
+            && discarded.counts
+            && let Some(pauses) = &mut self.pauses
+        {
+            pauses.lose(self.at);
         }
         if self.at == self.recorded.link() {
             self.settle(packet, PacketOutcome::Dropped, discarded.now);

@@ -27,7 +27,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use forebay_discipline::{
-    Admission, Backlog, ClassSetting, Classes, Discipline, Port, Queue, Setting, Shared, discipline,
+    Admission, Backlog, ClassSetting, Classes, Discipline, Packet, Port, Queue, Setting, Shared,
+    discipline,
 };
 use forebay_random::{Purpose, Seed, Stream};
 use forebay_scenario::{Distribution, Link as LinkSpec, Scenario};
@@ -40,7 +41,7 @@ use crate::link::queued::QueuedLink;
 use crate::link::scheduler::Scheduler;
 use crate::link::statistics::LinkStatistics;
 use crate::link::transmitter::{Transmitter, Usage};
-use crate::pause::takes_part;
+use crate::pause::{may_be_paused, takes_part};
 use crate::telemetry::states_load;
 
 /// Any link.
@@ -143,8 +144,10 @@ impl Link {
             }
             (chosen, _) => {
                 let queue = chosen.queued(&setting);
+                let paused = may_be_paused(setup.scenario, setup.number);
+                let classes = if paused { spec.classes.len() } else { 0 };
                 let link = QueuedLink::new(queue, transmitter, port).with_turns(turns);
-                Self::Queued(Box::new(link))
+                Self::Queued(Box::new(link.with_paused_classes(classes)))
             }
         })
     }
@@ -247,12 +250,13 @@ impl Link {
         }
     }
 
-    /// Whether a packet that arrives now is sent at once.
-    pub(crate) fn sends_at_once(&self, now: Time) -> bool {
+    /// Whether a packet is sent as it arrives.
+    pub(crate) fn sends_at_once(&self, packet: &Packet) -> bool {
+        let now = packet.arrival;
         match self {
             Self::DropTail(link) => link.backlog(now) == Time::ZERO,
             Self::Gated(link) => link.fifo.backlog(now) == Time::ZERO,
-            Self::Queued(link) => link.sends_at_once(),
+            Self::Queued(link) => link.sends_at_once(packet.group()),
         }
     }
 

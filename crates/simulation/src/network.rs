@@ -33,7 +33,7 @@ use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
 use crate::measured::Measured;
-use crate::pause::PauseControl;
+use crate::pause::{LinkQueue, PauseControl};
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
 use crate::telemetry::Telemetry;
 use crate::timeline::Timeline;
@@ -52,8 +52,8 @@ pub struct Network {
     pauses: Option<Box<PauseControl>>,
     /// The bytes sent of the links that state their load in packets, if there are some.
     telemetry: Option<Box<Telemetry>>,
-    /// Links that paused each other in a circle when the run ended.
-    pub(crate) deadlock: Option<Vec<LinkId>>,
+    /// Queues that paused each other in a circle when the run ended.
+    pub(crate) deadlock: Option<Vec<LinkQueue>>,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want
     /// of memory.
     has_admission: bool,
@@ -311,6 +311,9 @@ impl Network {
             && (self.pauses.is_none() || self.has_headroom(offered, flows, timeline));
         if !has_memory {
             self.links[offered.link.index()].refuse();
+            if self.pauses.is_some() {
+                self.count_lossless(offered, flows);
+            }
             self.record_outcome(offered, PacketOutcome::Dropped, (flows, timeline));
         }
         has_memory

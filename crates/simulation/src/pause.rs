@@ -1,18 +1,21 @@
 //! Priority flow control (IEEE 802.1Qbb, 802.3 annex 31B): queues that pause their senders.
 //!
-//! A lossless queue counts the waiting bytes of each sender: of each link before it, and of each
-//! host that sends into it. Above `xoff` it sends a pause frame, at `xon` a frame that ends the
-//! pause. A frame takes effect after the cable and the response time of the sender, which completes
-//! the packet in transmission. Until then more packets arrive; the headroom holds them. A switch
-//! renews a pause before its quanta run out, so that a pause lasts until it is ended.
+//! A lossless queue counts the waiting bytes of each sender: of each class of a link before it, and
+//! of each host that sends into it. Above `xoff` it sends a pause frame, at `xon` a frame that ends
+//! the pause. A frame takes effect after the cable and the response time of the sender, which
+//! completes the packet in transmission. Until then more packets arrive; the headroom holds them. A
+//! switch renews a pause before its quanta run out, so that a pause lasts until it is ended.
 //!
 //! The simulation places the propagation delay of the first link of a path behind its last one.
 //! A packet of a host is therefore not on a cable before the queue. For a host, the delay of the
 //! pause frame contains both directions of the cable; the same packets then arrive after the pause.
 
+mod deadlock;
+mod topology;
+
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Link as LinkSpec, Pfc, Scenario};
+use forebay_scenario::{Link, Pfc, Scenario};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
@@ -21,6 +24,9 @@ use crate::ids::{FlowId, LinkId};
 use crate::link::pauses::Pauses;
 use crate::pause_frame::{PauseFrame, Sender};
 
+pub(crate) use deadlock::LinkQueue;
+pub use topology::{may_be_paused, mixed_classes, takes_part};
+
 /// The counts of a queue for one sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
@@ -28,254 +34,266 @@ struct Ingress {
     is_paused: bool,
 }
 
-/// A lossless queue.
+/// A lossless queue: of a link, or of a class.
 #[derive(Clone, Debug)]
 struct LosslessQueue {
+    place: LinkQueue,
     pfc: Pfc,
     ingress: BTreeMap<Sender, Ingress>,
-    /// Its pauses of all senders.
-    pauses: Pauses,
-    /// Frames that began a pause since the warm-up.
-    frames: u64,
-    /// The most bytes of a sender beyond `xoff` since the warm-up.
-    most_headroom: u64,
 }
 
-/// The pauses of a lossless queue since the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A link with lossless queues.
+#[derive(Clone, Debug)]
+struct LosslessLink {
+    /// The queue of each flow group, if it is lossless.
+    of_groups: Vec<Option<usize>>,
+    /// The pauses by its queues, of all senders.
+    pauses: Pauses,
+    counts: PauseCounts,
+}
+
+/// The pauses by the queues of a link since the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PauseCounts {
-    /// Time that it paused at least one sender.
+    /// Time that a queue paused at least one sender.
     pub(crate) time: Time,
     /// Frames that began a pause.
     pub(crate) frames: u64,
     /// The most bytes of a sender beyond `xoff`.
     pub(crate) most_headroom: u64,
+    /// Packets that a lossless queue lost.
+    pub(crate) lost: u64,
+}
+
+/// The lossless queue that a packet joins, and its sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ingoing {
+    queue: usize,
+    sender: Sender,
 }
 
 /// The lossless queues of a scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct PauseControl {
-    /// The queue of each link, if it is lossless.
-    queues: Vec<Option<LosslessQueue>>,
+    queues: Vec<LosslessQueue>,
+    /// Each link, if it has lossless queues.
+    links: Vec<Option<LosslessLink>>,
+    /// The class of each flow group at each link.
+    classes: Vec<Vec<u8>>,
     /// The delay of each link.
     delays: Vec<Time>,
     /// Whether a queue behind it may pause each link.
     pausable: Vec<bool>,
 }
 
-/// Whether a link pauses its senders, or may be paused.
-pub fn takes_part(scenario: &Scenario, at: usize) -> bool {
-    scenario.links()[at].pfc.is_some() || may_be_paused(scenario, at)
-}
-
-/// Whether a queue behind a link may pause it.
-pub fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
-    let links = scenario.links();
-    let is_before = |path: &[usize]| {
-        path.windows(2)
-            .any(|pair| pair[0] == at && links[pair[1]].pfc.is_some())
-    };
-    let mut groups = scenario.flows().iter();
-    links.iter().any(|link| link.pfc.is_some())
-        && groups.any(|group| is_before(&group.path) || is_before(&group.reverse))
-}
-
-impl LosslessQueue {
-    /// Decides at `now` that a pause begins or ends. `delays` are those of all links.
-    #[cold]
-    fn send_frame(
-        &mut self,
-        (sender, begins): (Sender, bool),
-        (now, delays): (Time, &[Time]),
-        calendar: &mut Calendar,
-    ) {
-        self.pauses.change(begins, now);
-        // The time that the packets themselves take after the link before.
-        let of_packets = match sender {
-            Sender::Link(link) => delays[link.index()],
-            Sender::Host(_) => Time::ZERO,
-        };
-        let cable = self.pfc.cable_delay().unwrap_or(of_packets);
-        // Both directions of the cable, less the one in which the packets are late already.
-        let delay = cable
-            .saturating_add(cable.saturating_sub(of_packets))
-            .saturating_add(self.pfc.response);
-        let frame = PauseFrame { sender, begins };
-        calendar.push(Event::pause(now.saturating_add(delay), frame));
-    }
-}
-
 impl PauseControl {
     /// The lossless queues; none without one.
     pub(crate) fn new(scenario: &Scenario) -> Option<Self> {
-        let queue = |link: &LinkSpec| {
-            link.pfc.map(|pfc| LosslessQueue {
+        let links = scenario.links();
+        if !links.iter().any(Link::is_lossless) {
+            return None;
+        }
+        let (numbers, groups) = (0..links.len(), 0..scenario.flows().len());
+        let class_at = |at, group| topology::class_at(scenario, at, group);
+        let mut control = Self {
+            queues: Vec::new(),
+            links: Vec::new(),
+            classes: numbers
+                .clone()
+                .map(|at| groups.clone().map(|group| class_at(at, group)).collect())
+                .collect(),
+            delays: links.iter().map(|link| link.delay).collect(),
+            pausable: numbers.map(|at| may_be_paused(scenario, at)).collect(),
+        };
+        for (at, link) in links.iter().enumerate() {
+            let queue_of = |group: usize| {
+                let pfc = link.pfc_of(&scenario.flows()[group].name)?;
+                Some(control.queue((LinkId::new(at), class_at(at, group)), *pfc))
+            };
+            let of_groups = groups.clone().map(queue_of).collect();
+            control.links.push(link.is_lossless().then(|| LosslessLink {
+                of_groups,
+                pauses: Pauses::default(),
+                counts: PauseCounts::default(),
+            }));
+        }
+        Some(control)
+    }
+
+    /// The number of the lossless queue at this place.
+    fn queue(&mut self, place: LinkQueue, pfc: Pfc) -> usize {
+        let known = self.queues.iter().position(|queue| queue.place == place);
+        known.unwrap_or_else(|| {
+            self.queues.push(LosslessQueue {
+                place,
                 pfc,
                 ingress: BTreeMap::new(),
-                pauses: Pauses::default(),
-                frames: 0,
-                most_headroom: 0,
-            })
-        };
-        let queues: Vec<_> = scenario.links().iter().map(queue).collect();
-        let delays = scenario.links().iter().map(|link| link.delay).collect();
-        let numbers = 0..scenario.links().len();
-        let pausable = numbers.map(|at| may_be_paused(scenario, at)).collect();
-        queues.iter().any(Option::is_some).then_some(Self {
-            queues,
-            delays,
-            pausable,
+            });
+            self.queues.len() - 1
         })
     }
 
-    /// Whether a queue behind a link may pause it.
+    /// Whether a queue behind a link may pause it, or a class of it.
     pub(crate) fn may_pause(&self, at: usize) -> bool {
         self.pausable[at]
     }
 
+    /// Whether a link has lossless queues.
     pub(crate) fn is_lossless(&self, at: LinkId) -> bool {
-        self.queues[at.index()].is_some()
+        self.links[at.index()].is_some()
     }
 
-    /// Whether the queue of link `at` has memory for `size` more bytes of a sender.
-    pub(crate) fn has_room(&self, (at, sender): (LinkId, Sender), size: u32) -> bool {
-        self.queues[at.index()].as_ref().is_none_or(|queue| {
-            let waiting = queue.ingress.get(&sender).map_or(0, |each| each.waiting);
-            let most = queue.pfc.xoff.get() + queue.pfc.headroom.get();
-            waiting + u64::from(size) <= most
-        })
+    /// The lossless queue of link `at` that a packet of a flow of this group joins, and the sender
+    /// of the packet: `before` is the link before. None if the queue is not lossless.
+    pub(crate) fn ingoing(
+        &self,
+        at: LinkId,
+        (flow, group): (FlowId, u16),
+        before: Option<LinkId>,
+    ) -> Option<Ingoing> {
+        let group = usize::from(group);
+        let link = self.links[at.index()].as_ref()?;
+        let queue = link.of_groups.get(group).copied().flatten()?;
+        let sender = match (before, flow) {
+            (Some(link), _) => Sender::Link(link, self.classes[link.index()][group]),
+            (None, FlowId::Responsive(flow)) => Sender::Host(flow),
+            (None, FlowId::Unresponsive(_)) => return None,
+        };
+        Some(Ingoing { queue, sender })
+    }
+
+    /// Whether the queue has memory for `size` more bytes of the sender.
+    pub(crate) fn has_room(&self, at: Ingoing, size: u32) -> bool {
+        let queue = &self.queues[at.queue];
+        let waiting = queue.ingress.get(&at.sender).map_or(0, |each| each.waiting);
+        let most = queue.pfc.xoff.get() + queue.pfc.headroom.get();
+        waiting + u64::from(size) <= most
     }
 
     /// A packet of a sender is about to be sent without a wait.
-    pub(crate) fn carry(&mut self, (at, sender): (LinkId, Sender), size: u32) {
-        if let Some(queue) = &mut self.queues[at.index()] {
-            queue.ingress.entry(sender).or_default().waiting += u64::from(size);
-        }
+    pub(crate) fn carry(&mut self, at: Ingoing, size: u32) {
+        let ingress = self.queues[at.queue].ingress.entry(at.sender).or_default();
+        ingress.waiting += u64::from(size);
     }
 
     /// A packet of a sender waits from now on.
-    pub(crate) fn store(
-        &mut self,
-        (at, sender): (LinkId, Sender),
-        (size, now): (u32, Time),
-        calendar: &mut Calendar,
-    ) {
-        let Some(queue) = &mut self.queues[at.index()] else {
-            return;
-        };
-        let ingress = queue.ingress.entry(sender).or_default();
+    pub(crate) fn store(&mut self, at: Ingoing, (size, now): (u32, Time), calendar: &mut Calendar) {
+        let queue = &mut self.queues[at.queue];
+        let ingress = queue.ingress.entry(at.sender).or_default();
         ingress.waiting += u64::from(size);
         let beyond = ingress.waiting.saturating_sub(queue.pfc.xoff.get());
-        queue.most_headroom = queue.most_headroom.max(beyond);
-        if beyond > 0 && !ingress.is_paused {
-            ingress.is_paused = true;
-            queue.frames += 1;
-            queue.send_frame((sender, true), (now, &self.delays), calendar);
+        let begins = beyond > 0 && !ingress.is_paused;
+        ingress.is_paused |= begins;
+        let link = queue.place.0;
+        if let Some(link) = &mut self.links[link.index()] {
+            link.counts.most_headroom = link.counts.most_headroom.max(beyond);
+            link.counts.frames += u64::from(begins);
+        }
+        if begins {
+            self.send_frame((at, true), now, calendar);
         }
     }
 
     /// A packet of a sender waits no longer.
     pub(crate) fn release(
         &mut self,
-        (at, sender): (LinkId, Sender),
+        at: Ingoing,
         (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
-        let Some(queue) = &mut self.queues[at.index()] else {
-            return;
-        };
-        let ingress = queue.ingress.entry(sender).or_default();
+        let queue = &mut self.queues[at.queue];
+        let ingress = queue.ingress.entry(at.sender).or_default();
         ingress.waiting -= u64::from(size);
         if ingress.is_paused && ingress.waiting <= queue.pfc.xon.get() {
             ingress.is_paused = false;
-            queue.send_frame((sender, false), (now, &self.delays), calendar);
+            self.send_frame((at, false), now, calendar);
         }
     }
 
-    /// The sender of a packet into the link at this hop of its path: `before` is the link before.
-    pub(crate) fn sender(flow: FlowId, before: Option<LinkId>) -> Option<Sender> {
-        match (before, flow) {
-            (Some(link), _) => Some(Sender::Link(link)),
-            (None, FlowId::Responsive(flow)) => Some(Sender::Host(flow)),
-            (None, FlowId::Unresponsive(_)) => None,
+    /// A lossless queue of link `at` loses a packet.
+    pub(crate) fn lose(&mut self, at: LinkId) {
+        if let Some(link) = &mut self.links[at.index()] {
+            link.counts.lost += 1;
         }
     }
 
-    /// Links that pause each other in a circle. `is_stalled` tells of a link whether a pause keeps
-    /// packets in its queue. No pause of such a circle ends: each link waits for room in the queue
-    /// of the next one, which sends nothing.
-    pub(crate) fn deadlock(&self, is_stalled: impl Fn(LinkId) -> bool) -> Option<Vec<LinkId>> {
-        let links = || (0..self.queues.len()).map(LinkId::new);
-        let waits_for = |link: LinkId| -> Vec<LinkId> {
-            links()
-                .filter(|next| {
-                    let queue = self.queues[next.index()].as_ref();
-                    let ingress = queue.and_then(|queue| queue.ingress.get(&Sender::Link(link)));
-                    is_stalled(*next) && ingress.is_some_and(|ingress| ingress.is_paused)
-                })
-                .collect()
+    /// Decides at `now` that a pause begins or ends.
+    #[cold]
+    fn send_frame(&mut self, (at, begins): (Ingoing, bool), now: Time, calendar: &mut Calendar) {
+        let (queue, sender) = (&self.queues[at.queue], at.sender);
+        if let Some(link) = &mut self.links[queue.place.0.index()] {
+            link.pauses.change(begins, now);
+        }
+        // The time that the packets themselves take after the link before.
+        let of_packets = match sender {
+            Sender::Link(link, _) => self.delays[link.index()],
+            Sender::Host(_) => Time::ZERO,
         };
-        for first in links().filter(|link| is_stalled(*link)) {
-            // From each link the whole way of waiting links; a circle comes back to the first one.
-            let mut before = vec![None; self.queues.len()];
-            let mut open = vec![first];
-            while let Some(link) = open.pop() {
-                for next in waits_for(link) {
-                    if next == first {
-                        let mut circle = vec![link];
-                        while let Some(link) = before[circle[circle.len() - 1].index()] {
-                            circle.push(link);
-                        }
-                        circle.reverse();
-                        return Some(circle);
-                    }
-                    if before[next.index()].is_none() {
-                        before[next.index()] = Some(link);
-                        open.push(next);
-                    }
-                }
-            }
-        }
-        None
+        let cable = queue.pfc.cable_delay().unwrap_or(of_packets);
+        // Both directions of the cable, less the one in which the packets are late already.
+        let delay = cable
+            .saturating_add(cable.saturating_sub(of_packets))
+            .saturating_add(queue.pfc.response);
+        let frame = PauseFrame { sender, begins };
+        calendar.push(Event::pause(now.saturating_add(delay), frame));
     }
 
-    /// Whether the counts of a lossless queue agree with the `bytes` that wait in it and with its
-    /// pauses.
-    pub(crate) fn agrees(&self, at: LinkId, bytes: u64) -> bool {
-        self.queues[at.index()].as_ref().is_none_or(|queue| {
-            let senders = || queue.ingress.values();
-            let holds = |each: &Ingress| {
-                if each.is_paused {
-                    each.waiting > queue.pfc.xon.get()
-                } else {
-                    each.waiting <= queue.pfc.xoff.get()
-                }
-            };
-            let paused = senders().filter(|each| each.is_paused).count();
-            senders().map(|each| each.waiting).sum::<u64>() == bytes
-                && senders().all(holds)
-                && queue.pauses.are(paused)
+    /// The places of the lossless queues.
+    pub(crate) fn places(&self) -> impl Iterator<Item = LinkQueue> {
+        self.queues.iter().map(|queue| queue.place)
+    }
+
+    /// Whether the counts of the lossless queue at this place agree with the `bytes` that wait in
+    /// it and with its pauses.
+    pub(crate) fn agrees(&self, place: LinkQueue, bytes: u64) -> bool {
+        let mut queues = self.queues.iter().filter(|queue| queue.place == place);
+        queues.all(|queue| {
+            let mut senders = queue.ingress.values();
+            let waiting: u64 = senders.clone().map(|each| each.waiting).sum();
+            waiting == bytes
+                && senders.all(|each| {
+                    if each.is_paused {
+                        each.waiting > queue.pfc.xon.get()
+                    } else {
+                        each.waiting <= queue.pfc.xoff.get()
+                    }
+                })
         })
+    }
+
+    /// Whether the link knows of as many pauses as its queues.
+    pub(crate) fn counts_agree(&self, at: LinkId) -> bool {
+        let queues = self.queues.iter().filter(|queue| queue.place.0 == at);
+        let senders = queues.flat_map(|queue| queue.ingress.values());
+        let paused = senders.filter(|each| each.is_paused).count();
+        let link = self.links[at.index()].as_ref();
+        link.is_none_or(|link| link.pauses.are(paused))
     }
 
     /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
-        for queue in self.queues.iter_mut().flatten() {
-            let xoff = queue.pfc.xoff.get();
-            let beyond = queue.ingress.values().map(|each| each.waiting);
-            queue.most_headroom = beyond.max().unwrap_or(0).saturating_sub(xoff);
-            queue.frames = 0;
-            queue.pauses.restart(now);
+        for link in self.links.iter_mut().flatten() {
+            link.pauses.restart(now);
+            link.counts = PauseCounts::default();
+        }
+        for queue in &self.queues {
+            let waiting = queue.ingress.values().map(|each| each.waiting);
+            let beyond = waiting
+                .max()
+                .unwrap_or(0)
+                .saturating_sub(queue.pfc.xoff.get());
+            if let Some(link) = &mut self.links[queue.place.0.index()] {
+                link.counts.most_headroom = link.counts.most_headroom.max(beyond);
+            }
         }
     }
 
-    /// The pauses of a queue since the warm-up; none where it is not lossless.
+    /// The pauses by a link's queues since the warm-up; none where it has no lossless queue.
     pub(crate) fn counts(&self, at: usize, now: Time) -> Option<PauseCounts> {
-        let queue = self.queues[at].as_ref()?;
+        let link = self.links[at].as_ref()?;
         Some(PauseCounts {
-            time: queue.pauses.total(now),
-            frames: queue.frames,
-            most_headroom: queue.most_headroom,
+            time: link.pauses.total(now),
+            ..link.counts
         })
     }
 }

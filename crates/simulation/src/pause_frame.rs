@@ -5,8 +5,9 @@ use crate::ids::{LinkId, ResponsiveId};
 /// A sender into a lossless queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sender {
-    /// The link before, with all that it carries.
-    Link(LinkId),
+    /// A class of the link before, with all that it carries; the first one at a link without
+    /// classes.
+    Link(LinkId, u8),
     /// The host of a flow.
     Host(ResponsiveId),
 }

@@ -18,6 +18,7 @@ use crate::link::Link;
 use crate::link::statistics::{Account, Waits};
 use crate::measure::sampler::WINDOW_UNIT;
 use crate::measure::transfers::{SLOWDOWN_UNIT, Transfers};
+use crate::pause::LinkQueue;
 use crate::simulation::Simulation;
 use crate::traffic::group::Group;
 use crate::traffic::hosts::Hosts;
@@ -452,7 +453,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     }
     let events = simulation.timeline.recorder.congestion.count();
     // A lossless queue has no congestion events.
-    if scenario.persistent_flows() > 0 && events < 5 && scenario.target().pfc.is_none() {
+    if scenario.persistent_flows() > 0 && events < 5 && !scenario.target().is_lossless() {
         let text = format!(
             "{} in the measured time, so the means may depend on its length",
             few(events, "congestion event")
@@ -470,11 +471,17 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
         let counted = warning.with("same_phase", phases.same as f64);
         warnings.push(counted.with("compared", phases.compared as f64));
     }
-    for (spec, link) in scenario.links().iter().zip(&simulation.network.links) {
-        let drops = link.statistics().drops;
-        if spec.pfc.is_some() && drops > 0 {
+    for (at, spec) in scenario.links().iter().enumerate() {
+        let counts = simulation.network.pause_counts(at, simulation.end());
+        let drops = counts.map_or(0, |counts| counts.lost);
+        if drops > 0 {
             let text = format!(
-                "the lossless queue of `{}` lost {}: its headroom or its `buffer` is too small",
+                "the lossless {} of `{}` lost {}: its headroom or its `buffer` is too small",
+                if spec.classes.is_empty() {
+                    "queue"
+                } else {
+                    "class"
+                },
                 spec.name,
                 counted(drops, "packet")
             );
@@ -485,11 +492,24 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     if let Some(circle) = &simulation.network.deadlock {
         let names: Vec<_> = circle
             .iter()
-            .map(|link| &*scenario.links()[link.index()].name)
+            .map(|(link, class)| {
+                let link = &scenario.links()[link.index()];
+                match link.classes.get(usize::from(*class)) {
+                    Some(class) => format!("{}.{}", link.name, class.name),
+                    None => link.name.clone(),
+                }
+            })
             .collect();
         let names = names.join(", ");
+        let has_classes =
+            |(link, _): &LinkQueue| !scenario.links()[link.index()].classes.is_empty();
+        let kind = if circle.iter().any(has_classes) {
+            "queues"
+        } else {
+            "links"
+        };
         let text = format!(
-            "deadlock: the links {names} pause each other, so that none of them sends any more"
+            "deadlock: the {kind} {names} pause each other, so that none of them sends any more"
         );
         warnings.push(Warning::new(WarningKind::Deadlock, text).about(names));
     }

@@ -295,8 +295,8 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
         let (frame, now) = (event.pause_frame(), event.time);
         let flows = self.traffic.hosts.flows_mut();
         match frame.sender {
-            Sender::Link(link) => {
-                let pause = (link, frame.begins);
+            Sender::Link(link, class) => {
+                let pause = ((link, class), frame.begins);
                 self.network.pause(pause, now, flows, &mut self.timeline);
             }
             Sender::Host(flow) => {

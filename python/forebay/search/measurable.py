@@ -32,8 +32,9 @@ OF_KEYS: Mapping[str, str] = {
     "pause_time": "pfc",
     "pause_frames": "pfc",
     "headroom_max": "pfc",
-    "paused_time": "pfc",
 }
+#: Metrics that need `pfc` at any link.
+PAUSED: Mapping[str, str] = {"paused_time": "pfc"}
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -185,11 +186,13 @@ class Measurable:
             return None if core.has_phases else "the link's rate does not change from one to another"
         if goal_name == "drain_time_max":
             return None if core.rate_falls else "the link's rate does not fall in the measured time"
-        key = OF_KEYS.get(goal_name)
+        key = OF_KEYS.get(goal_name) or PAUSED.get(goal_name)
         if key is None:
             return None
         links: list[Mapping[str, Any]] = json.loads(core.canonical_json())["links"]
-        return None if any(link.get("target") and key in link for link in links) else f"the link has no `{key}`"
+        if goal_name in PAUSED:
+            return None if any(_has(link, key) for link in links) else f"no link has `{key}`"
+        return None if any(link.get("target") and _has(link, key) for link in links) else f"the link has no `{key}`"
 
     def _kinds(self) -> dict[str, str]:
         """The kind of each group's workload."""
@@ -222,6 +225,13 @@ def _check_threshold(goal: Goal, place: str | None) -> None:
 def _mistake(place: str | None, text: str) -> InputError:
     """A mistake at a place of a file, or in what was asked for."""
     return InputError(text, "goals") if place is None else InputError(f"{place}: {text}")
+
+
+def _has(link: Mapping[str, Any], key: str) -> bool:
+    """Whether a link or a class of it has a key."""
+    queue = link.get("queue")
+    classes = queue.get("classes", ()) if isinstance(queue, Mapping) else ()
+    return key in link or any(key in each for each in classes)
 
 
 def _need(goal_name: str, *, of_group: bool) -> Need | None:

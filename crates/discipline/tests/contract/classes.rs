@@ -526,3 +526,79 @@ fn groups_beyond_those_known_are_in_the_last_class() {
     let none: &[ClassSetting<'_>] = &[];
     assert!(Classes::of(&scheduled("strict", None), &setting(LIMITS[0]), none).is_none());
 }
+
+/// A paused class keeps its packets, and the others have the link. After the pause the class goes
+/// on without what it missed.
+#[test]
+fn a_paused_class_keeps_its_packets_and_saves_no_turns() {
+    let droptail = all_parameters(descriptions()[0]);
+    let classes = [(); 2].map(|()| class(descriptions()[0], &droptail, None));
+    for schedule in ["strict", "wrr", "dwrr"] {
+        let queue = of(
+            &scheduled(schedule, None),
+            Limit::Packets(1000),
+            &classes,
+            2,
+        );
+        let Queue::Classes(mut queue) = queue else {
+            unreachable!("a queue of classes")
+        };
+        let mut port = busy();
+        let packet = |group: u16| Packet {
+            arrival: Time::ZERO,
+            flow: u32::from(group),
+            number: 0,
+            size: 1000,
+            label: Label::new(0, group, Ecn::NotCapable),
+        };
+        for group in [0, 1].repeat(40) {
+            QueueDiscipline::enqueue(&mut queue, packet(group), &mut port);
+        }
+        queue.pause(0, true);
+        let mut next =
+            |queue: &mut Classes| QueueDiscipline::dequeue(queue, &mut port).map(|it| it.group());
+        let sent: Vec<_> = std::iter::from_fn(|| next(&mut queue)).collect();
+        assert_eq!(sent, [1; 40], "{schedule}");
+        assert!(!queue.has_unpaused());
+        assert_eq!(queue.backlog_of(0).packets, 40);
+        // At an idle link a packet of the paused class waits, and one of the other class leaves.
+        port.idle_since = Some(Time::ZERO);
+        for group in [0, 1, 1, 1, 1, 1, 1, 1, 1] {
+            QueueDiscipline::enqueue(&mut queue, packet(group), &mut port);
+            port.idle_since = (group == 0).then_some(Time::ZERO);
+        }
+        assert!(queue.has_unpaused());
+        queue.pause(0, false);
+        let mut next =
+            |queue: &mut Classes| QueueDiscipline::dequeue(queue, &mut port).map(|it| it.group());
+        let sent: Vec<_> = std::iter::from_fn(|| next(&mut queue)).collect();
+        assert_eq!(sent.len(), 49);
+        if schedule != "strict" {
+            let of_first = sent[..16].iter().filter(|group| **group == 0).count();
+            assert!((7..=9).contains(&of_first), "{schedule}: {sent:?}");
+        }
+    }
+}
+
+/// Packets of a paused class respect their buffer, although nothing is in transmission.
+#[test]
+fn a_paused_class_at_an_idle_link_has_its_limit() {
+    let droptail = all_parameters(descriptions()[0]);
+    for limit in [None, Some(Limit::Packets(3))] {
+        let classes = [(); 2].map(|()| class(descriptions()[0], &droptail, limit));
+        let queue = of(&scheduled("wrr", None), Limit::Packets(3), &classes, 2);
+        let Queue::Classes(mut queue) = queue else {
+            unreachable!("a queue of classes")
+        };
+        let mut port = busy();
+        port.idle_since = Some(Time::ZERO);
+        queue.pause(0, true);
+        let mut queue = Queue::Classes(queue);
+        for _ in 0..9 {
+            offer(&mut queue, &mut port, 0);
+        }
+        assert_eq!(queue.backlog().packets, 3, "{limit:?}");
+        assert_eq!(port.discards.len(), 6);
+        assert_eq!(port.idle_since, Some(Time::ZERO));
+    }
+}

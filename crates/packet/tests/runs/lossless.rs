@@ -281,9 +281,9 @@ fn what_cannot_be_is_refused_in_a_line() {
 /// The engine refuses senders that it cannot pause.
 #[test]
 fn senders_that_cannot_be_paused_are_refused() {
-    let refusal = |link: &str, flow: &str| {
+    let refusal = |flow: &str| {
         let text = format!(
-            "[link]\nrate = \"1Gbps\"\nbuffer = \"1MB\"\n{}\n{link}\n[[flows]]\nname = \"talk\"\n{flow}\n\
+            "[link]\nrate = \"1Gbps\"\nbuffer = \"1MB\"\n{}\n[[flows]]\nname = \"talk\"\n{flow}\n\
              [run]\nwarmup = \"1ms\"\nmeasure = \"1ms\"\n",
             pfc(10_000, 5_000, 9_000, "")
         );
@@ -291,15 +291,11 @@ fn senders_that_cannot_be_paused_are_refused() {
         let outcome = PacketEngine.run(&scenario, &RunOptions::default());
         outcome.expect_err("a refusal").to_string()
     };
-    let said = refusal("", "workload = { cbr = { rate = \"1Mbps\" } }");
+    let said = refusal("workload = { cbr = { rate = \"1Mbps\" } }");
     assert!(
         said.contains("`talk`") && said.contains("a link before it"),
         "{said}"
     );
-    let classes =
-        "queue = { kind = \"classes\", schedule = \"dwrr\", classes = [{ name = \"all\" }] }";
-    let said = refusal(classes, "rtt = \"1ms\"");
-    assert!(said.contains("classes") && said.contains("`pfc`"), "{said}");
 }
 
 /// Frames of one instant that begin and end a pause: with `xon` at `xoff`, a packet that leaves as

@@ -19,6 +19,7 @@ mod frto;
 mod hpcc;
 mod linux;
 mod lossless;
+mod lossless_classes;
 mod lossless_laws;
 mod many_flows;
 mod measurements;

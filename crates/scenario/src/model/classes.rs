@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::model::algorithm::{Algorithm, Registered, custom_discipline};
 use crate::model::buffer::{Buffer, BufferLimit};
+use crate::model::pfc::{Pfc, PfcTable};
 use crate::text::cursor::Cursor;
 use crate::text::form::NAME;
 use crate::text::form::{List, Maybe, Switch, Text, WholeNumber};
@@ -34,6 +35,9 @@ keys! {
         /// Buffer of the class, converted with the link's rate and bandwidth-delay product. Without
         /// one the class shares the link's buffer with the other classes that have none.
         buffer: Option<BufferLimit> = None, key(Maybe(Buffer));
+        /// Priority flow control of the class: it pauses the senders of its packets instead of
+        /// dropping them. Packets of other classes are not paused.
+        pfc: Option<Pfc> = None, key(Maybe(PfcTable));
         /// Queue discipline of the class: any discipline without classes of its own.
         discipline: Algorithm = Algorithm::new(forebay_discipline::descriptions()[0]),
             key(WITHIN, "queue");

@@ -4,6 +4,7 @@ use crate::model::buffer::resolve_buffer;
 use crate::model::classes::TrafficClass;
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
+use crate::model::pfc::Pfc;
 use crate::text::cursor::Cursor;
 use crate::text::tree::ScenarioError;
 
@@ -20,6 +21,18 @@ impl Link {
         Some(self.classes.iter().position(names).unwrap_or(last))
     }
 
+    /// Priority flow control of the queue that the packets of this flow group join, if it is
+    /// lossless.
+    pub fn pfc_of(&self, group: &str) -> Option<&Pfc> {
+        let class = self.class_of(group).map(|at| &self.classes[at]);
+        class.map_or(&self.pfc, |class| &class.pfc).as_ref()
+    }
+
+    /// Whether it has a lossless queue: its own, or that of a class.
+    pub fn is_lossless(&self) -> bool {
+        self.pfc.is_some() || self.classes.iter().any(|class| class.pfc.is_some())
+    }
+
     /// Checks the classes against the scenario's flow groups, and resolves their buffers where one
     /// bandwidth-delay product is `bdp` bytes.
     pub(crate) fn resolve_classes(
@@ -31,6 +44,9 @@ impl Link {
         let list = table.get("queue").and_then(|queue| queue.get("classes"));
         let items = list.and_then(|list| list.items()).unwrap_or_default();
         let last = self.classes.len().saturating_sub(1);
+        if let Some(pfc) = table.get("pfc").filter(|_| !self.classes.is_empty()) {
+            return Err(pfc.error_found("`pfc` beside classes", "`pfc` in classes of the queue"));
+        }
         for (at, item) in items.iter().enumerate().take(self.classes.len()) {
             self.check_groups(at, item, flows)?;
             if self.classes[at].groups.is_empty() && at < last {

@@ -231,12 +231,12 @@ impl Event {
 
     /// A pause frame that takes effect.
     pub(crate) fn pause(time: Time, frame: PauseFrame) -> Self {
-        let (index, is_host) = match frame.sender {
-            Sender::Link(link) => (link.index(), 0),
-            Sender::Host(flow) => (flow.index(), 1),
+        let (index, class, is_host) = match frame.sender {
+            Sender::Link(link, class) => (link.index(), class, 0),
+            Sender::Host(flow) => (flow.index(), 0, 1),
         };
         let number = FlowNumber::of_bits(index as u32);
-        let signs = u32::from(frame.begins) << 1 | is_host;
+        let signs = u32::from(class) << 2 | u32::from(frame.begins) << 1 | is_host;
         Self::of(time, Kind::Pause.number(), number, signs)
     }
 
@@ -247,7 +247,7 @@ impl Event {
             sender: if self.packet() & 1 == 1 {
                 Sender::Host(ResponsiveId::new(index))
             } else {
-                Sender::Link(LinkId::new(index))
+                Sender::Link(LinkId::new(index), (self.packet() >> 2) as u8)
             },
             begins: self.packet() & 2 == 2,
         }
@@ -376,7 +376,11 @@ mod tests {
     #[test]
     fn every_pause_frame_comes_back() {
         let (link, host) = (LinkId::new(63), ResponsiveId::new((1 << 24) - 2));
-        for sender in [Sender::Link(link), Sender::Host(host)] {
+        for sender in [
+            Sender::Link(link, 0),
+            Sender::Link(link, 255),
+            Sender::Host(host),
+        ] {
             for begins in [false, true] {
                 let frame = PauseFrame { sender, begins };
                 let event = Event::pause(Time::from_picos(9), frame);

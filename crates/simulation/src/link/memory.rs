@@ -117,7 +117,7 @@ impl Memories {
         let link = &mut links[at.index()];
         link.share(shared);
         let has_room = memory.admits(packet.size, at);
-        link.sends_at_once(packet.arrival) || has_room
+        link.sends_at_once(packet) || has_room
     }
 }
 

@@ -64,6 +64,56 @@ impl Pauses {
     }
 }
 
+/// The pauses of the classes of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct ClassPauses {
+    each: Vec<Pauses>,
+    /// The pauses of any class.
+    any: Pauses,
+}
+
+impl ClassPauses {
+    /// No pauses of `count` classes.
+    pub(crate) fn new(count: usize) -> Self {
+        Self {
+            each: vec![Pauses::default(); count],
+            any: Pauses::default(),
+        }
+    }
+
+    /// A pause of a class begins or ends at `now`. Says whether the class is paused from now on, if
+    /// that changes.
+    pub(crate) fn change(&mut self, class: usize, begins: bool, now: Time) -> Option<bool> {
+        let each = &mut self.each[class];
+        let was_on = each.are_on();
+        each.change(begins, now);
+        self.any.change(begins, now);
+        (each.are_on() != was_on).then(|| each.are_on())
+    }
+
+    /// Whether a class is paused.
+    pub(crate) fn are_on(&self, class: usize) -> bool {
+        self.each[class].are_on()
+    }
+
+    /// Ends all pauses: the paused classes. The time of the pauses remains.
+    pub(crate) fn end(&mut self, now: Time) -> impl Iterator<Item = usize> {
+        self.any = Pauses::over(self.any.total(now));
+        let each = self.each.iter_mut().enumerate();
+        each.filter_map(|(class, each)| std::mem::take(each).are_on().then_some(class))
+    }
+
+    /// Time that a class was paused from the warm-up's end to `now`.
+    pub(crate) fn total(&self, now: Time) -> Time {
+        self.any.total(now)
+    }
+
+    /// The warm-up ends: counting restarts.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.any.restart(now);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

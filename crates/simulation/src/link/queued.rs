@@ -2,13 +2,15 @@
 //! packet before has left. Its arrivals and departures are not processed at once. They are
 //! processed many at a time, before the first of them could have a consequence elsewhere.
 
+mod pausing;
+
 use forebay_discipline::{Backlog, Packet, PacketQueue, Port, Queue, QueueWork, Shared};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{LaneId, LinkId};
-use crate::link::pauses::Pauses;
+use crate::link::pauses::{ClassPauses, Pauses};
 use crate::link::scheduler::Scheduler;
 use crate::link::statistics::{Account, LinkStatistics};
 use crate::link::transmitter::{Transmitter, Usage};
@@ -34,6 +36,8 @@ pub struct QueuedLink {
     armed: bool,
     /// Whether arrivals may be put off without a further look.
     defers: bool,
+    /// The pauses of its classes, if it has classes that queues behind it may pause.
+    class_pauses: Option<Box<ClassPauses>>,
 }
 
 /// The transmitter of a queue's packets, and its counts of them.
@@ -112,7 +116,14 @@ impl QueuedLink {
             slack: Time::ZERO,
             armed: false,
             defers: false,
+            class_pauses: None,
         }
+    }
+
+    /// The same link, of whose `count` classes queues behind it may pause each.
+    pub(crate) fn with_paused_classes(mut self, count: usize) -> Self {
+        self.class_pauses = (count > 0).then(|| Box::new(ClassPauses::new(count)));
+        self
     }
 
     /// The same link, asked for packets at turns.
@@ -204,34 +215,11 @@ impl QueuedLink {
         left
     }
 
-    /// A pause by a queue behind it begins or ends. What has left before `now` must have been done.
-    pub(crate) fn pause(&mut self, begins: bool, now: Time, sink: &mut impl Departures) {
-        if self.server.pauses.change(begins, now) {
-            let Self { queue, server, .. } = self;
-            queue.work(Resume { server, sink, now });
-        }
-    }
-
-    /// Time that it was paused from the warm-up's end to `now`.
-    pub(crate) fn paused(&self, now: Time) -> Time {
-        self.server.pauses.total(now)
-    }
-
-    /// Whether it has packets to send and is paused.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.server.pauses.stalled && self.queue.backlog().packets > 0
-    }
-
     // --- How things stand, once it has caught up ---
 
     /// Whether nothing is in transmission.
     pub(crate) fn idle(&self) -> bool {
         self.server.idle()
-    }
-
-    /// Whether a packet that arrives now is sent at once.
-    pub(crate) fn sends_at_once(&self) -> bool {
-        self.idle() && !self.server.pauses.are_on()
     }
 
     /// Whether more packets wait than a run may keep.
@@ -273,7 +261,10 @@ impl QueuedLink {
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let packets = self.queue.backlog().packets;
         let held = u64::from(self.server.held_after(now) > Time::ZERO);
-        let leaves = packets > 0 && self.server.departure() <= now && !self.server.pauses.are_on();
+        let leaves = packets > 0
+            && self.server.departure() <= now
+            && !self.server.pauses.are_on()
+            && self.has_unpaused();
         packets - u64::from(leaves) + held
     }
 
@@ -298,6 +289,9 @@ impl QueuedLink {
     /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         let (usage, waiting) = (self.usage(now), self.queue.backlog().packets);
+        if let Some(pauses) = &mut self.class_pauses {
+            pauses.restart(now);
+        }
         let server = &mut self.server;
         server.occupancy = ticks(1, server.held_after(now)) - ticks(waiting, now);
         server.port.since = now;
@@ -309,8 +303,9 @@ impl QueuedLink {
     /// would have if nothing more arrived.
     pub(crate) fn finish(&mut self, end: Time, sink: &mut impl Departures) {
         let (waiting, paused) = (self.queue.backlog().packets, self.paused(end));
+        let is_resumed = self.end_class_pauses(end);
         let server = &mut self.server;
-        let was_stalled = server.pauses.stalled;
+        let was_stalled = server.pauses.stalled || is_resumed;
         server.pauses = Pauses::over(paused);
         server.occupancy += ticks(waiting, end) - ticks(1, server.held_after(end));
         server.usage_at_end = Some(server.usage(end));

@@ -2,6 +2,8 @@
 
 use forebay_units::Time;
 
+use forebay_discipline::Packet;
+
 use super::{Network, Offered};
 use crate::departure::before;
 use crate::ends::Ends;
@@ -9,7 +11,7 @@ use crate::flow::{Flows, InFlight};
 use crate::ids::LinkId;
 use crate::link::Link;
 use crate::measured::Measured;
-use crate::pause::{PauseControl, PauseCounts};
+use crate::pause::{Ingoing, LinkQueue, PauseCounts};
 use crate::timeline::Timeline;
 
 impl Network {
@@ -27,31 +29,44 @@ impl Network {
             return true;
         }
         self.catch_up_link(at, packet.arrival, (flows, timeline));
-        let arriving = InFlight::of(packet);
-        let Some(pauses) = &mut self.pauses else {
+        let ingoing = self.ingoing(packet, at, flows);
+        let (Some(pauses), Some(ingoing)) = (&mut self.pauses, ingoing) else {
             return true;
         };
-        let Some(sender) = PauseControl::sender(arriving.flow, before(&self.hops, arriving, flows))
-        else {
-            return true;
-        };
-        let from = (at, sender);
-        if self.links[at.index()].sends_at_once(packet.arrival) {
-            pauses.carry(from, packet.size);
+        if self.links[at.index()].sends_at_once(packet) {
+            pauses.carry(ingoing, packet.size);
             return true;
         }
-        let has_room = pauses.has_room(from, packet.size);
+        let has_room = pauses.has_room(ingoing, packet.size);
         if has_room {
             let calendar = &mut timeline.calendar;
-            pauses.store(from, (packet.size, packet.arrival), calendar);
+            pauses.store(ingoing, (packet.size, packet.arrival), calendar);
         }
         has_room
+    }
+
+    /// The lossless queue of link `at` that a packet joins, and the sender of the packet.
+    fn ingoing<E: Ends>(&self, packet: &Packet, at: LinkId, flows: &Flows<E>) -> Option<Ingoing> {
+        let arriving = InFlight::of(packet);
+        let before = before(&self.hops, arriving, flows);
+        let pauses = self.pauses.as_ref()?;
+        pauses.ingoing(at, (arriving.flow, packet.group()), before)
+    }
+
+    /// A packet that its link refuses would have joined a lossless queue: that one loses it.
+    #[cold]
+    pub(super) fn count_lossless<E: Ends>(&mut self, offered: &Offered, flows: &Flows<E>) {
+        if self.ingoing(&offered.packet, offered.link, flows).is_some()
+            && let Some(pauses) = &mut self.pauses
+        {
+            pauses.lose(offered.link);
+        }
     }
 
     /// A frame takes effect at a link that a queue behind it pauses.
     pub(crate) fn pause<E: Ends>(
         &mut self,
-        (at, begins): (LinkId, bool),
+        ((at, class), begins): (LinkQueue, bool),
         now: Time,
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
@@ -63,9 +78,9 @@ impl Network {
             return;
         };
         if sink.telemetry.is_some() {
-            link.pause(begins, now, &mut Measured(&mut sink));
+            link.pause((class, begins), now, &mut Measured(&mut sink));
         } else {
-            link.pause(begins, now, &mut sink);
+            link.pause((class, begins), now, &mut sink);
         }
         link.arm(at, &mut sink.timeline.calendar);
     }
@@ -98,11 +113,14 @@ impl Network {
         let Some(pauses) = &self.pauses else {
             return;
         };
-        for (number, link) in self.links.iter().enumerate() {
-            if let Link::Queued(link) = link {
-                let at = LinkId::new(number);
-                let agrees = pauses.agrees(at, link.what_waits().bytes);
-                assert!(agrees, "the counts of a lossless queue: {pauses:?}");
+        for place in pauses.places() {
+            let (at, class) = place;
+            if let Link::Queued(link) = &self.links[at.index()] {
+                let agrees = pauses.agrees(place, link.backlog_of(class).bytes);
+                assert!(
+                    agrees && pauses.counts_agree(at),
+                    "the counts of a lossless queue: {pauses:?}"
+                );
             }
         }
     }
@@ -110,8 +128,8 @@ impl Network {
     /// Looks for links that pause each other in a circle.
     pub(super) fn find_deadlock(&mut self) {
         let links = &self.links;
-        let is_stalled = |link: LinkId| match &links[link.index()] {
-            Link::Queued(link) => link.is_stalled(),
+        let is_stalled = |(link, class): LinkQueue| match &links[link.index()] {
+            Link::Queued(link) => link.is_stalled(class),
             _ => false,
         };
         let pauses = self.pauses.as_ref();

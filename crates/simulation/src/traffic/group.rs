@@ -45,7 +45,7 @@ impl<'a> Group<'a> {
             pauses: spec
                 .path
                 .first()
-                .is_some_and(|&at| scenario.links()[at].pfc.is_some()),
+                .is_some_and(|&at| scenario.links()[at].pfc_of(&spec.name).is_some()),
             draws,
             arrivals: draws.stream(0, Purpose::Interarrival),
             arrived: 0,
