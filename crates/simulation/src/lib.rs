@@ -35,6 +35,7 @@ mod prefetch;
 mod random_states;
 mod refusal;
 mod report;
+mod route_table;
 mod sampling;
 mod simulation;
 mod timeline;

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Link as LinkSpec, Pfc, Scenario};
+use forebay_scenario::{FlowGroup, Link as LinkSpec, Pfc, Scenario};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
@@ -75,9 +75,16 @@ pub fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
         path.windows(2)
             .any(|pair| pair[0] == at && links[pair[1]].pfc.is_some())
     };
+    let leads = |group: &FlowGroup| {
+        let mut lossless = (0..links.len()).filter(|&next| links[next].pfc.is_some());
+        lossless.any(|next| group.leads(at, next))
+    };
     let mut groups = scenario.flows().iter();
     links.iter().any(|link| link.pfc.is_some())
-        && groups.any(|group| is_before(&group.path) || is_before(&group.reverse))
+        && groups.any(|group| match group.routing {
+            Some(_) => leads(group),
+            None => is_before(&group.path) || is_before(&group.reverse),
+        })
 }
 
 impl LosslessQueue {

@@ -16,6 +16,7 @@ mod engine;
 mod equilibria;
 mod fabric;
 mod frto;
+mod leaf_spine;
 mod linux;
 mod lossless;
 mod lossless_laws;
