@@ -65,6 +65,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     if scenario.links().iter().any(|link| link.pfc.is_some()) {
         return Err(unsupported("lossless queues (`pfc`)".into()));
     }
+    if scenario.fabric().is_some() {
+        return Err(unsupported("a `[fabric]`".into()));
+    }
     let groups = scenario.flows().len();
     if groups > MOST_GROUPS {
         return Err(EngineError::TooLarge {

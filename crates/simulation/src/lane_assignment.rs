@@ -137,6 +137,14 @@ fn constant_delays<'a, H: Hosts<'a>>(
     traffic: &Traffic<'a, H>,
 ) -> Option<Vec<Way>> {
     let mut delays = Vec::new();
+    if traffic
+        .groups
+        .iter()
+        .any(|group| group.spec.routing.is_some())
+    {
+        // A fabric has a way to each host.
+        return None;
+    }
     for group in &traffic.groups {
         let spec = group.spec;
         let redrawn = matches!(

@@ -36,6 +36,7 @@ mod prefetch;
 mod random_states;
 mod refusal;
 mod report;
+mod route_table;
 mod sampling;
 mod simulation;
 mod telemetry;

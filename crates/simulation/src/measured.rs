@@ -41,7 +41,7 @@ impl<E: Ends> Departures for Measured<'_, '_, '_, E> {
                 let flow = &mut self.0.flows[flow];
                 let hop = HopTelemetry {
                     number: packet.hop,
-                    is_last: self.0.hops[flow.transit.route.hop(packet.hop)].last,
+                    is_last: self.0.hops[flow.transit.route.hop(packet.hop, packet.number)].last,
                     link,
                 };
                 flow.ends.note_telemetry(packet.number, hop);

@@ -26,7 +26,7 @@ fn requires(group: &FlowGroup) -> bool {
 /// Whether the link of this number states its load in packets.
 pub fn states_load(scenario: &Scenario, at: usize) -> bool {
     let mut groups = scenario.flows().iter();
-    groups.any(|group| group.path.contains(&at) && requires(group))
+    groups.any(|group| group.crosses(at) && requires(group))
 }
 
 /// The links that state their load.

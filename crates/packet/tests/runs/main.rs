@@ -17,6 +17,7 @@ mod equilibria;
 mod fabric;
 mod frto;
 mod hpcc;
+mod leaf_spine;
 mod linux;
 mod lossless;
 mod lossless_classes;

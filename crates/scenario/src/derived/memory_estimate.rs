@@ -3,12 +3,14 @@
 //! parts are:
 //!
 //! - `concurrency.rs`: the number of flows and packets at once.
+//! - `fabric.rs`: the demand of one receiver in a fabric, for those of all.
 //! - `open_loop.rs`: the number of open-loop transfers.
 //! - `slow_start.rs`: the growth of windows and transfers within a run.
 //! - `loss_recovery.rs`: the packets that senders send while they repair losses.
 //! - `recorded.rs`: the records of `[trace]`.
 
 mod concurrency;
+mod fabric;
 mod loss_recovery;
 mod open_loop;
 mod recorded;
@@ -53,6 +55,14 @@ impl Scenario {
     /// The largest memory that a run may need, by key. `each` states the memory of an engine for
     /// each item.
     pub fn needs(&self, each: &impl Footprint, traces: bool) -> Vec<Need> {
+        if self.has_routes() {
+            let (one, receivers) = self.of_one_receiver();
+            let mut needs = one.needs(each, traces);
+            for need in needs.iter_mut().filter(|need| need.key != A_RUN) {
+                need.bytes *= receivers;
+            }
+            return needs;
+        }
         let alive: Vec<(String, f64)> = self.flows().iter().map(|g| self.alive(g)).collect();
         let groups = self.flows().len() as f64;
         let mut needs = vec![

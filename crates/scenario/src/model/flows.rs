@@ -1,16 +1,21 @@
 //! Flow groups: who sends what, when, and with which TCP. A scenario reads them after its links.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
 use crate::model::algorithm::{Algorithm, Registered, custom_controller};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
+use crate::model::fabric::hosts::{HostSet, Hosts};
+use crate::model::fabric::routing::{FabricLinks, Routing};
 use crate::model::flow_count::{FlowCount, Flows};
 use crate::model::stack::{Stack, StackKeys};
-use crate::model::workload::{AnyWorkload, Workload};
+use crate::model::workload::{AnyWorkload, Pattern, Workload};
 use crate::text::cursor::Cursor;
-use crate::text::form::{Maybe, Packets, Table, Text, Within};
+use crate::text::form::{Maybe, Packets, Switch, Table, Text, Within};
 use crate::text::grammar::Grammar;
 use crate::text::grammar::KeyText;
 use crate::text::keys::{Context, Form, Part, Section, keys};
@@ -58,8 +63,19 @@ keys! {
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Access link of each flow, if it limits the flow.
         access: Option<Access> = None, key(Maybe(Table));
-        /// Links that the flows cross, by name; required if there are several.
+        /// Links that the flows cross, by name; required if there are several, except in a fabric.
         path: Vec<usize> = Vec::new(), always(Path);
+        /// Hosts of a fabric that send. Without it all hosts do.
+        from: HostSet = HostSet::default(), key(Hosts);
+        /// Hosts of a fabric that receive: flows without a `path` go from each sender to these in
+        /// turn, an open-loop transfer from any sender to any of them. Without it all hosts do, and
+        /// the first host in an incast.
+        to: HostSet = HostSet::default(), key(Hosts);
+        /// Whether each packet takes another path through the spines of a fabric, instead of all
+        /// packets of a flow or open-loop transfer the same.
+        spray: bool = false, key(Switch);
+        /// Routes through a fabric, if no `path` is given; `path` is then one of the longest.
+        routing: Option<Arc<Routing>> = None, derived;
         /// Links that the acknowledgments cross, by name; without them only propagation delays
         /// acknowledgments.
         reverse: Vec<usize> = Vec::new(), key(Reverse);
@@ -127,7 +143,7 @@ impl FlowGroup {
     /// Reads the group of this number. The context has the scenario's links and target rate.
     pub(crate) fn read_numbered(
         table: &Cursor<'_>,
-        number: usize,
+        (number, fabric): (usize, Option<FabricLinks>),
         context: &Context<'_>,
     ) -> Result<Self, ScenarioError> {
         table.only(&Self::names())?;
@@ -151,6 +167,12 @@ impl FlowGroup {
         context.payload = context.packet.saturating_sub(context.header);
 
         let mut group = Self::defaults();
+        match fabric {
+            Some(fabric) if table.get("path").is_none() => {
+                context.rate = group.route(table, fabric)?;
+            }
+            _ => refuse_hosts(table)?,
+        }
         group.packet = packet;
         group.controller = group.controller.within(context.preset);
         group.update(table, &context)?;
@@ -174,10 +196,11 @@ impl FlowGroup {
         table: &Cursor<'_>,
         context: &Context<'_>,
     ) -> Result<(), ScenarioError> {
-        if table.get("rtt").is_none() && !context.unresponsive {
+        let in_fabric = self.routing.is_some();
+        if table.get("rtt").is_none() && !context.unresponsive && !in_fabric {
             return Err(table.error_found("no `rtt`", "rtt = \"100ms\""));
         }
-        if table.get("path").is_none() {
+        if table.get("path").is_none() && !in_fabric {
             if context.links.len() != 1 {
                 let allowed = format!("path = [names out of {}]", context.links.join(", "));
                 return Err(table.error_found("no `path`", allowed));
@@ -192,6 +215,76 @@ impl FlowGroup {
             return Err(at.error_found(format!("`{distribution}` of infinite mean"), allowed));
         }
         Ok(())
+    }
+
+    /// Finds the routes of a group in a fabric: the rate of the links of all its senders.
+    fn route(&mut self, table: &Cursor<'_>, fabric: FabricLinks) -> Result<Rate, ScenarioError> {
+        if let Some(reverse) = table.get("reverse") {
+            let allowed = "no `reverse` without a `path`: in a fabric only propagation delays acknowledgments";
+            return Err(reverse.error(allowed));
+        }
+        let pattern = AnyWorkload::pattern(table.get("workload").as_ref());
+        let read = |key: &str, default: Range<usize>| match table.get(key) {
+            Some(at) => Hosts
+                .read(&at, &Context::default())?
+                .hosts(fabric.shape, &at),
+            None => Ok(default.map(|host| host as u32).collect()),
+        };
+        let all = 0..fabric.shape.hosts;
+        let last = if pattern == Pattern::ToOne {
+            1
+        } else {
+            all.end
+        };
+        let (from, to) = (read("from", all)?, read("to", 0..last)?);
+        if pattern == Pattern::ToOne && to.len() != 1 {
+            let at = table.get("to").unwrap_or_else(|| table.clone());
+            return Err(at.error("one host: the one that requests"));
+        }
+        let mut routing = Routing::new(fabric.shape, &from, &to).ok_or_else(|| {
+            let at = table.get("to").or_else(|| table.get("from"));
+            at.unwrap_or_else(|| table.clone())
+                .error("hosts to send from, and others to send to")
+        })?;
+        self.path = routing.typical(fabric.target);
+        let round_trip = fabric.round_trip(&self.path);
+        routing.round_trip = round_trip;
+        if table.get("rtt").is_none() && round_trip > Time::ZERO {
+            self.rtt = Distribution::Value(round_trip);
+        } else if table.get("rtt").is_none()
+            && !AnyWorkload::is_unresponsive(table.get("workload").as_ref())
+        {
+            let allowed = "rtt = \"10us\", or a `cable` or `delay` of the ports of the fabric";
+            return Err(table.error_found("no `rtt`", allowed));
+        }
+        let senders = routing.senders() as u64;
+        self.routing = Some(Arc::new(routing));
+        Ok(Rate::from_bits_per_second(
+            fabric.nic_rate.as_bits_per_second().saturating_mul(senders),
+        ))
+    }
+
+    /// Whether packets of the group may cross a link on their way to the receiver.
+    #[inline]
+    pub fn crosses(&self, link: usize) -> bool {
+        match &self.routing {
+            Some(routing) => routing.crosses(link),
+            None => self.path.contains(&link),
+        }
+    }
+
+    /// The share of the group's packets that cross a link of its paths.
+    pub fn share(&self, link: usize) -> f64 {
+        let routing = self.routing.as_ref();
+        routing.map_or(1.0, |routing| routing.share(link))
+    }
+
+    /// Whether packets of the group may go on from a link to another one.
+    pub fn leads(&self, link: usize, next: usize) -> bool {
+        match &self.routing {
+            Some(routing) => routing.leads(link, next),
+            None => self.path.windows(2).any(|pair| pair == [link, next]),
+        }
     }
 
     /// Checks that laws fit the number of flows: lists its value, no lists where it is drawn.
@@ -229,12 +322,29 @@ impl FlowGroup {
         if self.under_way {
             map.shift_remove("start");
         }
+        if let Some(routing) = &self.routing {
+            map.shift_remove("path");
+            // It follows the delays of the ports.
+            if self.rtt == Distribution::Value(routing.round_trip) {
+                map.shift_remove("rtt");
+            }
+        }
         if self.common_rtt
             && let Some(rtt) = map.get_mut("rtt")
         {
             *rtt = json!({ "common": rtt });
         }
         map
+    }
+}
+
+/// Refuses keys of groups that have hosts in a fabric.
+fn refuse_hosts(table: &Cursor<'_>) -> Result<(), ScenarioError> {
+    let keys = ["from", "to", "spray"].iter();
+    let mut given = keys.filter_map(|key| table.get(key));
+    match given.find(|at| at.switch().ok() != Some(false)) {
+        Some(stray) => Err(stray.error("only in a [fabric], and without `path`")),
+        None => Ok(()),
     }
 }
 

@@ -206,7 +206,7 @@ impl Form<String> for MemoryName {
 }
 
 /// The size of a memory: unlike a buffer, in packets or bytes only.
-struct MemorySize;
+pub(crate) struct MemorySize;
 
 impl Form<BufferLimit> for MemorySize {
     fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BufferLimit, ScenarioError> {

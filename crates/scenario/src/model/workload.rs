@@ -192,6 +192,15 @@ struct Kind {
     texts: fn() -> Vec<KeyText>,
 }
 
+/// The hosts of a fabric between which the flows of a workload go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// From senders to receivers.
+    Any,
+    /// From all senders to one receiver.
+    ToOne,
+}
+
 /// A placeholder for a rate that must be given.
 const NO_RATE: Rate = Rate::from_bits_per_second(0);
 
@@ -289,6 +298,16 @@ impl AnyWorkload {
     pub(crate) fn is_unresponsive(at: Option<&Cursor<'_>>) -> bool {
         let of_kind = |kind| at.is_some_and(|at| at.get(kind).is_some());
         Self::is_speech(at) || ["poisson", "cbr", "on_off"].into_iter().any(of_kind)
+    }
+
+    /// Between which hosts of a fabric its flows go, likewise.
+    pub(crate) fn pattern(at: Option<&Cursor<'_>>) -> Pattern {
+        let of_kind = |kind| at.is_some_and(|at| at.get(kind).is_some());
+        if of_kind("incast") {
+            Pattern::ToOne
+        } else {
+            Pattern::Any
+        }
     }
 
     /// The number of flows that the workload at `at` says, where its kind does.

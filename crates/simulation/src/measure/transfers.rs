@@ -100,7 +100,7 @@ impl Transfers {
     /// below 1 only by the rounding of ticks counts as 1.
     fn slow_down<E: Ends>(&mut self, flow: &Flow<E>, spec: &FlowGroup, duration: Time) {
         let trips = 1.0 + f64::from(u8::from(spec.stack.handshake && flow.transfer.opens));
-        let trip = (flow.trip() + self.between).saturating_sub(self.earliness);
+        let trip = (flow.trip() + self.between).saturating_sub(self.earliness + flow.shortcut);
         let trip = trip.as_secs_f64();
         let packets = flow.ends.transfer_packets() as f64;
         let bytes = packets * f64::from(flow.transit.packet_bytes);

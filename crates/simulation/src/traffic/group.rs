@@ -1,13 +1,15 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
+use std::collections::HashMap;
+
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Distribution, FlowGroup, Scenario, Workload};
+use forebay_scenario::{Distribution, FlowGroup, HostPair, Routing, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
-use crate::ids::ResponsiveId;
 use crate::measure::transfers::Transfers;
 use crate::refusal::{Refusal, unsupported};
 use crate::sampling::Sampling;
+use crate::traffic::idle_slots::IdleSlots;
 use crate::traffic::incast::Rounds;
 
 /// Draws and totals of one group.
@@ -24,7 +26,7 @@ pub struct Group<'a> {
     /// Open-loop transfers that have arrived.
     pub(crate) arrived: u64,
     /// Slots of finished open-loop transfers.
-    pub(crate) idle: Vec<ResponsiveId>,
+    pub(crate) idle: IdleSlots,
     pub(crate) transfers: Transfers,
     /// Rounds, where the group is an incast.
     pub(crate) rounds: Option<Box<Rounds>>,
@@ -49,7 +51,10 @@ impl<'a> Group<'a> {
             draws,
             arrivals: draws.stream(0, Purpose::Interarrival),
             arrived: 0,
-            idle: Vec::new(),
+            idle: match spec.routing {
+                Some(_) => IdleSlots::ByPath(HashMap::new()),
+                None => IdleSlots::OnePath(Vec::new()),
+            },
             transfers: Transfers::new(scenario, spec, earliness),
             rounds: incast.then(|| Box::new(Rounds::new(spec))),
             begun: Vec::new(),
@@ -65,6 +70,22 @@ impl<'a> Group<'a> {
             _ if !self.spec.responsive() => 0,
             _ => self.spec.count,
         }
+    }
+
+    /// The hosts of the flow with this index and its spine, where it has no path of its own: equal
+    /// cost multipath routing chooses a spine once for each flow.
+    pub(crate) fn route_of_flow(&self, index: u64) -> Option<(HostPair, usize)> {
+        let routing = self.spec.routing.as_deref()?;
+        let mut stream = self.draws.stream(index, Purpose::Route);
+        Some(choose(routing, routing.pair(index), &mut stream))
+    }
+
+    /// The same of an open-loop transfer, between random hosts.
+    pub(crate) fn route_of_transfer(&self, transfer: u64) -> Option<(HostPair, usize)> {
+        let routing = self.spec.routing.as_deref()?;
+        let mut stream = self.draws.transfer(0, transfer, Purpose::Route);
+        let pair = routing.draw(&mut stream);
+        Some(choose(routing, pair, &mut stream))
     }
 
     /// The time after `now` of the next open-loop arrival, where there is an arrival process.
@@ -175,4 +196,10 @@ impl<'a> Group<'a> {
         let there = Time::from_picos(rest.as_picos() / 2);
         Ok((there, rest - there))
     }
+}
+
+/// Two hosts and the spine between them, each spine with the same probability.
+fn choose(routing: &Routing, pair: HostPair, stream: &mut Stream) -> (HostPair, usize) {
+    let spine = stream.below(routing.paths(pair) as u64) as usize;
+    (pair, spine)
 }

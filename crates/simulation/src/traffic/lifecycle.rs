@@ -91,8 +91,9 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let payload = size.saturating_sub(spec.stack.header);
         let packets = group.packets(flow.index, transfer, payload);
         if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
-            let delays = self.hosts.delays(group, self.scenario, rtt)?;
-            self.hosts.set_delays(turn.flow, delays);
+            let (there, back) = self.hosts.delays(group, self.scenario, rtt)?;
+            let there = there.saturating_sub(flow.shortcut);
+            self.hosts.set_delays(turn.flow, (there, back));
         }
         // Users of these keep their connection open from one transfer to the next.
         let stays = matches!(
@@ -134,7 +135,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         timeline.recorder.record_transfer(flow, Some(turn.now));
         flow.transfer.since = None;
         match &spec.workload {
-            Workload::OpenLoop { .. } => group.idle.push(turn.flow),
+            Workload::OpenLoop { .. } => group.idle.add(flow.transit.route, turn.flow),
             Workload::Incast { .. } => self.finish_round(number, turn.now, timeline),
             _ => {
                 if let Some(next) = group.next_transfer(flow.index, since, turn.now) {

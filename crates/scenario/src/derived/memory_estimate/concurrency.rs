@@ -33,7 +33,10 @@ impl Scenario {
         let key = |key: &str| format!("flows.{}.{key}", group.name);
         match &group.workload {
             Workload::OpenLoop { interarrival, .. } => {
-                let alive = || self.transfers_alive(group, interarrival);
+                let alive = || match &group.routing {
+                    Some(_) => self.transfers_alive_in_fabric(group, interarrival),
+                    None => self.transfers_alive(group, interarrival),
+                };
                 let groups = self.flows();
                 let here = groups.iter().position(|it| std::ptr::eq(it, group));
                 let most = here.map_or_else(alive, |at| self.alive.of(at, groups.len(), alive));

@@ -1,0 +1,299 @@
+//! Leaf-spine fabrics: the links that `[fabric]` makes carry what the same links of a file carry,
+//! and the routes, loads and workloads follow their laws.
+
+use std::fmt::Write as _;
+
+use forebay_scenario::{Cost, Format, Metric, Report, Scenario};
+
+use super::{of_group, replication, run, run_with, scenario};
+
+/// Bits of a packet.
+const BITS: f64 = 12_000.0;
+
+fn fabric((leaves, spines, hosts): (usize, usize, usize), rest: &str) -> String {
+    format!(
+        r#"
+[fabric]
+kind = "leaf_spine"
+leaves = {leaves}
+spines = {spines}
+hosts = {hosts}
+[fabric.port]
+rate = "10Gbps"
+buffer = "1MB"
+{rest}
+"#
+    )
+}
+
+/// Bits that each link carried in the measured time. The port to the first host is the target, and
+/// comes first where it is one of them.
+fn carried(report: &Report, seconds: f64, of: impl Fn(&str) -> bool) -> Vec<f64> {
+    let target = of("leaf1-host1").then_some(&report.metrics);
+    let links = report.links.iter().filter(|link| of(&link.name));
+    let metrics = target.into_iter().chain(links.map(|link| &link.metrics));
+    let bits = metrics.map(|metrics| metrics[&Metric::Utilization].mean * 10e9 * seconds);
+    bits.collect()
+}
+
+/// The two ends of a link by their kinds.
+fn between(from: &'static str, to: &'static str) -> impl Fn(&str) -> bool {
+    move |name| {
+        let (sender, receiver) = name.split_once('-').expect("two ends");
+        sender.starts_with(from) && receiver.starts_with(to)
+    }
+}
+
+fn sum(values: Vec<f64>) -> f64 {
+    values.into_iter().sum()
+}
+
+/// A report without its cost.
+fn plain(report: Report) -> Report {
+    Report {
+        cost: Cost::default(),
+        scenario_sha256: String::new(),
+        ..report
+    }
+}
+
+const RUN: &str = "[run]\nwarmup = \"0s\"\nmeasure = \"20ms\"\n";
+
+/// Twelve transfers among four hosts, as one group of a fabric, and as twelve groups over links
+/// that are written by hand. Each link carries, loses and delays the same.
+#[test]
+fn a_fabric_is_the_same_as_its_links_written_by_hand() {
+    let flows = "workload = { finite = { size = \"900kB\" } }\nrtt = \"30us\"\n";
+    let routed = fabric(
+        (2, 1, 4),
+        &format!(
+            "[fabric.uplink]\nbuffer = \"40p\"\n[[flows]]\nname = \"all\"\ncount = 12\n{flows}{RUN}"
+        ),
+    );
+    let mut written = String::new();
+    let leaf = |host: usize| 1 + (host - 1) / 2;
+    let mut link = |name: String, buffer: &str| {
+        let target = if name == "leaf1-host1" {
+            "target = true\n"
+        } else {
+            ""
+        };
+        let _ = write!(
+            written,
+            "[[links]]\nname = \"{name}\"\nrate = \"10Gbps\"\nbuffer = \"{buffer}\"\n{target}"
+        );
+    };
+    (1..=4).for_each(|host| link(format!("host{host}-leaf{}", leaf(host)), "100MB"));
+    (1..=4).for_each(|host| link(format!("leaf{}-host{host}", leaf(host)), "1MB"));
+    (1..=2).for_each(|leaf| link(format!("leaf{leaf}-spine1"), "40p"));
+    (1..=2).for_each(|leaf| link(format!("spine1-leaf{leaf}"), "1MB"));
+    for turn in 1..4 {
+        for from in 1..=4 {
+            let to = 1 + (from - 1 + turn) % 4;
+            let (first, last) = (leaf(from), leaf(to));
+            let middle = if first == last {
+                String::new()
+            } else {
+                format!("\"leaf{first}-spine1\", \"spine1-leaf{last}\", ")
+            };
+            let _ = write!(
+                written,
+                "[[flows]]\n{flows}path = [\"host{from}-leaf{first}\", {middle}\"leaf{last}-host{to}\"]\n"
+            );
+        }
+    }
+    let (routed, written) = (run(&routed), run(&(written + RUN)));
+    let losses = |report: &Report| {
+        report
+            .links
+            .iter()
+            .map(|link| link.metrics[&Metric::LossRate].mean)
+            .sum::<f64>()
+    };
+    assert!(losses(&routed) > 0.0);
+    assert_eq!(routed.metrics, written.metrics);
+    assert_eq!(routed.links, written.links);
+    assert_eq!(routed.cost.events, written.cost.events);
+    assert_eq!(routed.cost.data_packets, written.cost.data_packets);
+    let flows = |report: &Report| -> Vec<f64> {
+        let flows = report.groups.iter().flat_map(|group| &group.per_flow);
+        flows.map(|flow| flow.goodput_bps).collect()
+    };
+    assert_eq!(flows(&routed), flows(&written));
+}
+
+#[test]
+fn the_canonical_form_has_the_same_report() {
+    let text = fabric(
+        (2, 2, 8),
+        &format!(
+            "[[flows]]\nname = \"web\"\nrtt = \"20us\"\nworkload = {{ open_loop = {{ load = 0.6, size = \"30kB\" }} }}\n{RUN}"
+        ),
+    );
+    let one = scenario::<&str>(&text, &[]);
+    let again =
+        Scenario::parse(&one.canonical_json(), Format::Json, "again", &[]).expect("a scenario");
+    assert_eq!(plain(replication(&one, 3)), plain(replication(&again, 3)));
+    assert_ne!(
+        plain(replication(&one, 3)).links,
+        plain(replication(&one, 4)).links
+    );
+}
+
+/// A transfer of one packet between hosts of one leaf, and of two: two or four transmissions, and
+/// the cables of its own path both ways.
+#[test]
+fn a_shorter_path_has_the_round_trip_of_its_own_cables() {
+    let text = fabric(
+        (2, 2, 4),
+        "cable = \"198m\"\n[fabric.uplink]\ndelay = \"3us\"\n[[flows]]\nname = \"one\"\nworkload = { finite = { size = \"1460B\" } }\nfrom = \"host1\"\nstart = \"10us\"\nprocessing = \"0s\"\n[fabric.spine_port]\ndelay = \"4us\"\n[run]\nwarmup = \"0s\"\nmeasure = \"1ms\"\n",
+    );
+    let transmission = BITS / 10e9;
+    for (to, links, delays) in [("host2", 2.0, 2e-6), ("host4", 4.0, 9e-6)] {
+        let target = format!(
+            "fabric.target={}",
+            if to == "host2" {
+                "leaf1-host2"
+            } else {
+                "leaf2-host4"
+            }
+        );
+        // The port to the host is the target, which its packets cross.
+        let report = run_with(&text, &[format!("flows.one.to={to}"), target]);
+        let times = report.groups[0].completions.as_ref().expect("a completion");
+        let expected = links * transmission + 2.0 * delays;
+        let time = times.completion_time_s["p50"];
+        assert!(
+            (time / expected - 1.0).abs() < 0.02,
+            "{to}: {time} {expected}"
+        );
+    }
+}
+
+/// Without losses the hosts receive what they send, and the spines forward what the leaves send
+/// them. All transfers are complete.
+#[test]
+fn packets_are_conserved_over_all_links() {
+    for spray in ["false", "true"] {
+        let text = fabric(
+            (4, 2, 16),
+            &format!(
+                "[[flows]]\nname = \"all\"\ncount = 240\nspray = {spray}\nrtt = \"20us\"\nworkload = {{ finite = {{ size = \"146kB\" }} }}\n[fabric.uplink]\nbuffer = \"100MB\"\n[fabric.spine_port]\nbuffer = \"100MB\"\n[fabric.host_port]\nbuffer = \"100MB\"\n{RUN}"
+            ),
+        );
+        let report = run(&text);
+        assert!(
+            report
+                .links
+                .iter()
+                .all(|link| link.metrics[&Metric::LossRate].mean == 0.0)
+        );
+        let total = |from, to| sum(carried(&report, 20e-3, between(from, to)));
+        let sent = total("host", "leaf");
+        assert!(sent >= 240.0 * 100.0 * BITS, "{sent}");
+        assert!((sent / total("leaf", "host") - 1.0).abs() < 1e-9);
+        assert!((total("leaf", "spine") / total("spine", "leaf") - 1.0).abs() < 1e-9);
+        // Twelve of fifteen receivers have another leaf.
+        // Only packets between leaves change their order, and some of them are sent again.
+        let share = total("leaf", "spine") / sent;
+        let most = if spray == "true" { 0.9 } else { 0.801 };
+        assert!((0.799..most).contains(&share), "{spray}: {share}");
+        assert_eq!(
+            report.groups[0].completions.as_ref().map(|it| it.completed),
+            Some(240)
+        );
+    }
+}
+
+/// Transfers of one packet: each spine gets its share of those of a leaf.
+#[test]
+fn transfers_choose_each_spine_equally_often() {
+    let text = fabric(
+        (2, 8, 8),
+        "[[flows]]\nname = \"web\"\nfrom = \"leaf2\"\nto = \"leaf1\"\nrtt = \"10us\"\nworkload = { open_loop = { load = 0.1, size = \"1000B\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"50ms\"\n",
+    );
+    let report = run(&text);
+    let bits = carried(&report, 50e-3, between("leaf2", "spine"));
+    let mean = sum(bits.clone()) / 8.0;
+    let packets = mean / BITS;
+    assert!(packets > 1000.0);
+    let chi: f64 = bits
+        .iter()
+        .map(|bits| (bits / BITS - packets) * (bits / BITS - packets) / packets)
+        .sum();
+    // 7 degrees of freedom: from 0.6 to 24.3 in 998 of a thousand cases.
+    assert!((0.6..24.3).contains(&chi), "{chi}");
+}
+
+/// All packets of a transfer take one path, and sprayed ones all of them.
+#[test]
+fn a_flow_stays_on_its_path_unless_it_sprays_its_packets() {
+    let text = |spray: bool| {
+        fabric(
+            (2, 4, 4),
+            &format!(
+                "[[flows]]\nname = \"one\"\nfrom = \"host3\"\nto = \"host1\"\nspray = {spray}\nrecovery = \"rack\"\nrtt = \"20us\"\nworkload = {{ finite = {{ size = \"14.6MB\" }} }}\n{RUN}"
+            ),
+        )
+    };
+    let used = |report: &Report| -> Vec<f64> {
+        carried(report, 20e-3, between("leaf2", "spine"))
+            .into_iter()
+            .filter(|bits| *bits > 0.0)
+            .collect()
+    };
+    let (one, all) = (run(&text(false)), run(&text(true)));
+    assert_eq!(used(&one).len(), 1);
+    let used = used(&all);
+    assert_eq!(used.len(), 4);
+    let mean = sum(used.clone()) / 4.0;
+    assert!(
+        used.iter().all(|bits| (bits / mean - 1.0).abs() < 0.1),
+        "{used:?}"
+    );
+    assert_eq!(of_group(&all, 0, Metric::Timeouts), 0.0);
+}
+
+/// Poisson arrivals between random hosts offer the load to the links of the hosts: within four
+/// standard errors, for the number of transfers is a Poisson count.
+#[test]
+fn random_transfers_offer_the_load_of_the_hosts_links() {
+    for load in [0.2, 0.5] {
+        let text = fabric(
+            (2, 4, 8),
+            &format!(
+                "[[flows]]\nname = \"web\"\nrtt = \"10us\"\nworkload = {{ open_loop = {{ load = {load}, size = \"29200B\" }} }}\n[run]\nwarmup = \"5ms\"\nmeasure = \"100ms\"\n"
+            ),
+        );
+        let report = run(&text);
+        for bits in [
+            carried(&report, 0.1, between("host", "leaf")),
+            carried(&report, 0.1, between("leaf", "host")),
+        ] {
+            let mean = sum(bits) / (8.0 * 0.1 * 10e9);
+            let transfers = load * 8.0 * 0.1 * 10e9 / (20.0 * BITS);
+            let error = load / transfers.sqrt();
+            assert!(
+                (mean - load).abs() < 4.0 * error + 1e-3,
+                "{mean} {load} {error}"
+            );
+        }
+    }
+}
+
+/// Seven servers respond to the first host: no sooner than its port can carry that.
+#[test]
+fn an_incast_goes_from_all_other_hosts_to_the_first() {
+    let text = fabric(
+        (2, 4, 8),
+        "[[flows]]\nname = \"servers\"\nrtt = \"10us\"\nmin_rto = \"1ms\"\nworkload = { incast = { servers = 7, size = \"146kB\", pause = \"100us\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"50ms\"\n",
+    );
+    let report = run(&text);
+    let least = 7.0 * 100.0 * BITS / 10e9;
+    let time = of_group(&report, 0, Metric::RequestTimeP50);
+    assert!((least..1.3 * least).contains(&time), "{time} {least}");
+    let busy = carried(&report, 0.05, between("leaf", "host"));
+    assert!(busy[0] > 0.0 && busy[1..].iter().all(|bits| *bits == 0.0));
+    let sent = carried(&report, 0.05, between("host", "leaf"));
+    assert!(sent[0] == 0.0 && sent[1..].iter().all(|bits| *bits > 0.0));
+}
