@@ -17,6 +17,7 @@ from forebay import _core
 from forebay.engines import check_exclusive
 from forebay.errors import InputError
 from forebay.inputs.bundled_scenarios import FOLDER, SIGN, bundled
+from forebay.inputs.ecn_presets import with_presets
 from forebay.inputs.goals import Goal, distinct
 from forebay.inputs.link_traces import changes_of_files
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, integer
@@ -152,7 +153,7 @@ class Scenario:
         InputError
             As in `load`.
         """
-        changes = (*changes_of_files(text, kind, folder, name), *overrides)
+        changes = (*changes_of_files(text, kind, folder, name), *with_presets(overrides))
         return cls(_core.Scenario.parse(text, kind, name, changes))._as_written(_Written(text, kind, name, changes))
 
     @classmethod
@@ -167,6 +168,7 @@ class Scenario:
 
         A change may give the argument that it belongs to, for errors: ("also", "link.buffer", "100p").
         """
+        overrides = tuple(with_presets(overrides))
         changed = self.core.with_overrides(overrides)
         # A changed goal replaces all goals on its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)
