@@ -19,6 +19,7 @@ from forebay.algorithms.processes import run_batch
 from forebay.engines import check_exclusive
 from forebay.errors import InputError
 from forebay.inputs.bundled_scenarios import FOLDER, SIGN, bundled
+from forebay.inputs.ecn_presets import with_presets
 from forebay.inputs.goals import Goal, distinct
 from forebay.inputs.link_traces import changes_of_files
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, integer
@@ -163,7 +164,7 @@ class Scenario:
             As in `load`.
         """
         with allowing(allow_code):
-            code = (*changes_of_code(text, kind, folder, name), *with_sources(tuple(overrides)))
+            code = (*changes_of_code(text, kind, folder, name), *with_sources(tuple(with_presets(overrides))))
         changes = (*changes_of_files(text, kind, folder, name), *code)
         return cls(_core.Scenario.parse(text, kind, name, changes))._as_written(_Written(text, kind, name, changes))
 
@@ -184,7 +185,7 @@ class Scenario:
 
         A change may give the argument that it belongs to, for errors: ("also", "link.buffer", "100p").
         """
-        overrides = tuple(with_sources(tuple(overrides)))
+        overrides = tuple(with_sources(tuple(with_presets(overrides))))
         changed = self.core.with_overrides(overrides)
         # A changed goal replaces all goals on its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)

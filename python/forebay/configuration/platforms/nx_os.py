@@ -332,7 +332,7 @@ NX_OS = NxOs(
     source="Cisco, 'Cisco Nexus 9000 Series NX-OS Command Reference (Configuration Commands), Release 9.3(x)', "
     "queue-limit (dynamic: 0-1/128 to 10-8), random-detect; 'Cisco Nexus 9000 Series NX-OS Quality of Service "
     "Configuration Guide', 'Configuring Queuing and Scheduling' and, Release 10.5(x), 'Configuring Priority Flow "
-    "Control' (pause pfc-cos, pause buffer-size, priority-flow-control mode)",
+    "Control'; pause lines as public configurations of Nexus 9000 have them",
     quirks=(
         "the queues' class maps are the system's own and match qos-group 1 to 7, which a policy of type qos sets",
         "a fixed queue-limit takes the queue out of the switch's dynamic sharing; the memory of one slice bounds it",
