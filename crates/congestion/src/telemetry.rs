@@ -1,5 +1,5 @@
-//! In-band telemetry (INT): the load of the links of a path, which each link states in a packet when
-//! the packet leaves its queue. The acknowledgment carries the statements to the sender.
+//! In-band telemetry (INT): the load of the links of a path, which each link states in a packet
+//! when the packet leaves its queue. The acknowledgment carries the statements to the sender.
 
 use forebay_units::{Rate, Time};
 

@@ -382,17 +382,13 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
             return;
         };
         let stack = self.stack(of);
-        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
+        let packet_bytes = stack.syn().get() as u32;
+        let policy = (stack.recovery, stack.acknowledgments());
         let number = self.flows.unresponsive.len() as u32;
         let flow = &mut self.flows[of];
         let late = host_delay(group, group.draws.key(flow.index, Purpose::Processing));
         (flow.ends.direct, flow.ends.special) = (false, true);
-        flow.ends.receiver = Some(Box::new(RemoteReceiver::new(
-            number,
-            delay,
-            delayed_ack,
-            late,
-        )));
+        flow.ends.receiver = Some(Box::new(RemoteReceiver::new((number, delay), policy, late)));
         let transit = Transit {
             group: flow.transit.group,
             route,

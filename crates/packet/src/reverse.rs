@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use forebay_scenario::DelayedAck;
+use forebay_scenario::{DelayedAck, Recovery};
 use forebay_simulation::{Mark, UnresponsiveId};
 use forebay_units::Time;
 
@@ -28,6 +28,8 @@ struct UnreportedArrival {
     /// The next packet that the receiver awaits from then on.
     rcv_nxt: u32,
     marked: bool,
+    /// Whether the acknowledgment is a NACK, which says nothing of the packet itself.
+    nack: bool,
 }
 
 /// The content of an acknowledgment.
@@ -46,7 +48,7 @@ pub(crate) struct RemoteReceiver {
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
-    policy: DelayedAck,
+    policy: (Recovery, DelayedAck),
     receiver: Receiver,
     /// Number of the next acknowledgment.
     next: u32,
@@ -54,12 +56,18 @@ pub(crate) struct RemoteReceiver {
 }
 
 impl RemoteReceiver {
-    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck, late: Option<HostDelay>) -> Self {
+    /// A receiver whose acknowledgments are packets of the unresponsive flow `acks`.
+    pub(crate) fn new(
+        (acks, delay): (u32, Time),
+        policy: (Recovery, DelayedAck),
+        late: Option<HostDelay>,
+    ) -> Self {
+        let (recovery, delayed_ack) = policy;
         Self {
             policy,
             acks,
             delay,
-            receiver: Receiver::new(0, policy, late),
+            receiver: Receiver::new(0, delayed_ack, late).with(recovery),
             next: 0,
             unreported: VecDeque::new(),
         }
@@ -68,18 +76,26 @@ impl RemoteReceiver {
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
         let host_delay = self.receiver.host_delay();
-        self.receiver = Receiver::new(first, self.policy, host_delay);
+        let (recovery, delayed_ack) = self.policy;
+        self.receiver = Receiver::new(first, delayed_ack, host_delay).with(recovery);
     }
 
     /// A packet arrives.
     pub(crate) fn receive(&mut self, held: PendingPacket) -> AckDecision {
         let reply = self.receiver.receive(held.arrival);
-        self.announce(held);
+        if reply != AckDecision::Discarded {
+            self.announce(held);
+        }
         reply
     }
 
     /// Consecutive packets arrive as one.
     pub(crate) fn receive_merged(&mut self, segment: &[PendingPacket]) -> AckDecision {
+        if self.receiver.discards() {
+            let replies = segment.iter().map(|held| self.receive(*held));
+            let replies = replies.filter(|reply| *reply != AckDecision::Discarded);
+            return replies.last().unwrap_or(AckDecision::Discarded);
+        }
         let reply = self.receiver.receive_merged(segment);
         for held in segment {
             self.announce(*held);
@@ -119,6 +135,7 @@ impl RemoteReceiver {
             packet: held.arrival.packet as u32,
             rcv_nxt: self.receiver.rcv_nxt() as u32,
             marked: held.marked,
+            nack: self.receiver.take_nack(),
         });
     }
 
@@ -140,12 +157,16 @@ impl RemoteReceiver {
     }
 
     /// The next packet that acknowledgment `number`, or one lost before it, announces: its low
-    /// bits and mark.
+    /// bits and mark. A lost NACK stays lost.
     pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
         let known = |next: &&UnreportedArrival| number.wrapping_sub(next.by) <= u32::MAX / 2;
-        let next = *self.unreported.front().filter(known)?;
-        self.unreported.pop_front();
-        Some((next.packet, Mark::of(next.marked)))
+        loop {
+            let next = *self.unreported.front().filter(known)?;
+            self.unreported.pop_front();
+            if !next.nack || next.by == number {
+                return Some((next.packet, Mark::of(next.marked)));
+            }
+        }
     }
 
     /// An acknowledgment sets out: its number.

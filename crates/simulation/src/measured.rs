@@ -1,5 +1,5 @@
-//! The departures of a link that states its load: each packet of a flow carries the statement on. The
-//! network passes the departures here before [`Onward`].
+//! The departures of a link that states its load: each packet of a flow carries the statement on.
+//! The network passes the departures here before [`Onward`].
 
 use forebay_congestion::telemetry::LinkTelemetry;
 use forebay_discipline::PacketQueue;

@@ -41,7 +41,8 @@ impl SimulatedHosts<'_> {
             flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
             return;
         }
-        let waits = receiver.receive(PendingPacket { arrival, marked }) == AckDecision::Delayed;
+        let reply = receiver.receive(PendingPacket { arrival, marked });
+        let waits = !matches!(reply, AckDecision::Immediate { .. });
         flow.ends.note_arrivals([packet]);
         if !waits || opens {
             self.acknowledge(turn, network, timeline);
@@ -69,7 +70,7 @@ impl SimulatedHosts<'_> {
             ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
             let receiver = ends.receiver.as_mut();
             let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
-            if reply.is_some_and(|reply| reply != AckDecision::Delayed) {
+            if matches!(reply, Some(AckDecision::Immediate { .. })) {
                 self.acknowledge(turn, network, timeline);
             }
         }

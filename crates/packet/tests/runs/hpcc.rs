@@ -29,10 +29,10 @@ measure = "10ms"
     ))
 }
 
-/// The load at rest. Algorithm 1 rests where `W = W eta/U + W_AI`. With `N` windows that fill `U` of
-/// `B T`, and the automatic `W_AI = B T (1 - eta)/100`, this is `U = eta + N (1 - eta)/100`. As long
-/// as U is below eta, the window grows without the division, so that the mean of several flows that
-/// do not move together lies between eta and this load (section 3.3: N W_AI is what remains).
+/// The load at rest. Algorithm 1 rests where `W = W eta/U + W_AI`. With `N` windows that fill `U`
+/// of `B T`, and the automatic `W_AI = B T (1 - eta)/100`, this is `U = eta + N (1 - eta)/100`. As
+/// long as U is below eta, the window grows without the division, so that the mean of several flows
+/// that do not move together lies between eta and this load (section 3.3: N W_AI is what remains).
 #[test]
 fn flows_fill_eta_of_the_rate_with_nearly_no_queue() {
     for (gbps, flows) in [(25.0, 1), (100.0, 1), (100.0, 2), (100.0, 10), (100.0, 50)] {
@@ -56,9 +56,9 @@ fn flows_fill_eta_of_the_rate_with_nearly_no_queue() {
     }
 }
 
-/// Section 3.3: twice as many flows as `flows` have increments of `2 (1 - eta)` in all, of which eta
-/// leaves room for a half. The other half, 0.05 of the base round trip, waits. The smaller of two
-/// queues counts, so that the mean queue is longer, here at most twice as long.
+/// Section 3.3: twice as many flows as `flows` have increments of `2 (1 - eta)` in all, of which
+/// eta leaves room for a half. The other half, 0.05 of the base round trip, waits. The smaller of
+/// two queues counts, so that the mean queue is longer, here at most twice as long.
 #[test]
 fn more_flows_than_expected_have_a_queue_of_their_increments() {
     let report = hpcc(100.0, 50, "eta = 0.95, flows = 25");
@@ -141,8 +141,8 @@ fn with_small_increments_the_flow_over_two_links_has_less_than_its_share() {
 }
 
 /// A flow that joins has half of the rate after the time constant of the increments: the difference
-/// of two windows falls by `W_AI/W` per round trip. With `flows = 4` the windows of two flows differ
-/// by less than a tenth after 40 round trips of 13 us, and the link stays full.
+/// of two windows falls by `W_AI/W` per round trip. With `flows = 4` the windows of two flows
+/// differ by less than a tenth after 40 round trips of 13 us, and the link stays full.
 #[test]
 fn a_flow_that_joins_has_its_share_soon() {
     let report = run(r#"

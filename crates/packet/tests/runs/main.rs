@@ -16,6 +16,7 @@ mod engine;
 mod equilibria;
 mod fabric;
 mod frto;
+mod go_back_n;
 mod hpcc;
 mod leaf_spine;
 mod linux;
