@@ -153,6 +153,11 @@ impl AccessLink {
         }
     }
 
+    /// Whether packets wait.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// A pause begins or ends: the packet that may be sent then.
     pub(crate) fn pause(
         &mut self,

@@ -12,7 +12,7 @@ use crate::link::medium::Medium;
 use crate::link::queued::{Departures, Discarded, Service};
 use crate::link::statistics::Account;
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
-use crate::pause::PauseControl;
+use crate::pause::{MaybeHeld, PauseControl};
 use crate::timeline::Timeline;
 
 /// A packet that is lost.
@@ -102,7 +102,7 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) hops: &'a [Hop],
     pub(crate) target: LinkId,
     pub(crate) recorded: Recorded,
-    /// The lossless queues, if the link is one of them.
+    /// The lossless queues, if the link has one or may be paused.
     pub(crate) pauses: Option<&'a mut PauseControl>,
     /// The bytes that the link has sent, if it states its load in packets.
     pub(crate) telemetry: Option<&'a mut u64>,
@@ -134,6 +134,31 @@ impl<E: Ends> Onward<'_, '_, E> {
     }
 }
 
+impl<E: Ends> Onward<'_, '_, E> {
+    /// A packet of a group leaves, which a pause of the link may have held.
+    #[inline(never)]
+    fn note_held(&mut self, packet: InFlight, group: u16) {
+        if let Some(pauses) = &mut self.pauses
+            && let Some(held) = maybe_held(packet.flow, group, self.flows)
+        {
+            pauses.note_packet(pauses.place(self.at, group), packet.arrival, held);
+        }
+    }
+}
+
+/// A flow of a group as one that a pause may hold; none for acknowledgments.
+pub(crate) fn maybe_held<E: Ends>(flow: FlowId, group: u16, flows: &Flows<E>) -> Option<MaybeHeld> {
+    let transfer = match flow {
+        FlowId::Responsive(flow) => flows[flow].transfer.number,
+        FlowId::Unresponsive(flow) => flows[flow].acks_of.is_none().then_some(0)?,
+    };
+    Some(MaybeHeld {
+        flow,
+        group,
+        transfer,
+    })
+}
+
 /// The link before the one at which a packet is, if there is one on its path.
 pub(crate) fn before<E: Ends>(hops: &[Hop], packet: InFlight, flows: &Flows<E>) -> Option<LinkId> {
     let at = flows
@@ -154,6 +179,7 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
         let time = service.departure;
         if self.pauses.is_some() {
             self.release(packet, service.packet.group(), service.start);
+            self.note_held(packet, service.packet.group());
         }
         if self.at == self.recorded.link() {
             self.timeline.recorder.start_packet(service.start);
@@ -207,6 +233,9 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
 /// Where packets go from a queue once the run has ended: their fates are recorded, and no more.
 pub(crate) struct AtTheEnd<'a, 'r, 's, E> {
     pub(crate) hops: &'a [Hop],
+    pub(crate) at: LinkId,
+    /// The lossless queues, if the link may be paused.
+    pub(crate) pauses: Option<&'r mut PauseControl>,
     /// Where this is the target link.
     pub(crate) recorder: Option<&'r mut Recorder<'s>>,
     pub(crate) flows: &'a Flows<E>,
@@ -224,6 +253,12 @@ impl<E: Ends> Departures for AtTheEnd<'_, '_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
         let departure = service.departure;
+        if let Some(pauses) = &mut self.pauses
+            && let Some(held) = maybe_held(packet.flow, service.packet.group(), self.flows)
+        {
+            let place = pauses.place(self.at, service.packet.group());
+            pauses.note_packet(place, packet.arrival, held);
+        }
         self.settle(
             packet,
             PacketOutcome::Departs(departure, packet.mark),

@@ -453,17 +453,19 @@ impl<E: Ends> Flow<E> {
         }
     }
 
-    /// A pause of its host begins or ends.
+    /// A pause of its host begins or ends. Says whether a packet leaves that the pause held.
     pub(crate) fn pause(
         &mut self,
         me: ResponsiveId,
         (begins, now): (bool, Time),
         calendar: &mut Calendar,
-    ) {
-        if let Some(access) = &mut self.access {
-            let next = access.pause(begins, now, &mut calendar.waiting);
-            push_waiting((me, access.lane), next, calendar);
-        }
+    ) -> bool {
+        let Some(access) = &mut self.access else {
+            return false;
+        };
+        let next = access.pause(begins, now, &mut calendar.waiting);
+        push_waiting((me, access.lane), next, calendar);
+        next.is_some()
     }
 
     /// Its round trip without the delays between links.

@@ -410,7 +410,7 @@ impl Network {
             hops: &self.hops,
             target: self.target,
             recorded: self.recorded,
-            pauses: pauses.filter(|pauses| pauses.is_lossless(at)),
+            pauses: pauses.filter(|pauses| pauses.is_lossless(at) || pauses.may_pause(at.index())),
             telemetry: self.telemetry.as_deref_mut().and_then(|it| it.sent(at)),
             flows,
             timeline,
@@ -500,10 +500,14 @@ impl Network {
         }
         self.check_pauses();
         self.find_deadlock();
+        self.note_paused_hosts(flows);
         for (at, link) in self.links.iter_mut().enumerate() {
             if let Link::Queued(link) = link {
+                let pauses = self.pauses.as_deref_mut();
                 let mut sink = AtTheEnd {
                     hops: &self.hops,
+                    at: LinkId::new(at),
+                    pauses: pauses.filter(|pauses| pauses.may_pause(at)),
                     recorder: (at == self.target.index()).then_some(&mut *recorder),
                     flows,
                 };

@@ -11,6 +11,7 @@
 //! pause frame contains both directions of the cable; the same packets then arrive after the pause.
 
 mod deadlock;
+mod spread;
 mod topology;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,10 @@ use crate::ids::{FlowId, LinkId};
 use crate::link::pauses::Pauses;
 use crate::pause_frame::{PauseFrame, Sender};
 
+use spread::Victims;
+
 pub(crate) use deadlock::LinkQueue;
+pub(crate) use spread::MaybeHeld;
 pub use topology::{may_be_paused, mixed_classes, takes_part};
 
 /// The counts of a queue for one sender.
@@ -63,6 +67,8 @@ pub(crate) struct PauseCounts {
     pub(crate) most_headroom: u64,
     /// Packets that a lossless queue lost.
     pub(crate) lost: u64,
+    /// The most hops that the pauses by a queue reached at once.
+    pub(crate) spread: u64,
 }
 
 /// The lossless queue that a packet joins, and its sender.
@@ -84,6 +90,7 @@ pub(crate) struct PauseControl {
     delays: Vec<Time>,
     /// Whether a queue behind it may pause each link.
     pausable: Vec<bool>,
+    victims: Victims,
 }
 
 impl PauseControl {
@@ -104,6 +111,7 @@ impl PauseControl {
                 .collect(),
             delays: links.iter().map(|link| link.delay).collect(),
             pausable: numbers.map(|at| may_be_paused(scenario, at)).collect(),
+            victims: Victims::new(scenario, std::iter::empty()),
         };
         for (at, link) in links.iter().enumerate() {
             let queue_of = |group: usize| {
@@ -117,6 +125,7 @@ impl PauseControl {
                 counts: PauseCounts::default(),
             }));
         }
+        control.victims = Victims::new(scenario, control.places());
         Some(control)
     }
 
@@ -191,6 +200,7 @@ impl PauseControl {
         }
         if begins {
             self.send_frame((at, true), now, calendar);
+            self.count_hops(at.queue);
         }
     }
 
@@ -286,6 +296,7 @@ impl PauseControl {
                 link.counts.most_headroom = link.counts.most_headroom.max(beyond);
             }
         }
+        self.restart_spread();
     }
 
     /// The pauses by a link's queues since the warm-up; none where it has no lossless queue.

@@ -56,6 +56,7 @@ pub fn report<'a, H: Hosts<'a>>(
         put_waits(&mut group.metrics, waits);
         report.groups.push(group);
     }
+    put_victims(&mut report, simulation.network.victims());
     if let Some(goodput) = goodput {
         report.metrics.insert(Metric::Goodput, goodput.into());
     }
@@ -76,6 +77,20 @@ pub fn report<'a, H: Hosts<'a>>(
         .extend(goodputs_above_rate(scenario, &goodputs));
     report.traces = simulation.timeline.recorder.into_traces();
     report
+}
+
+/// Adds the flows of each group that pauses held without need, if there are lossless queues.
+fn put_victims(report: &mut Report, victims: Option<&[u64]>) {
+    let Some(victims) = victims else {
+        return;
+    };
+    let all: u64 = victims.iter().sum();
+    report.metrics.insert(Metric::Victims, (all as f64).into());
+    for (group, count) in report.groups.iter_mut().zip(victims) {
+        group
+            .metrics
+            .insert(Metric::Victims, (*count as f64).into());
+    }
 }
 
 /// Metrics that concern the persistent flows: fairness, and how many lose together.
@@ -191,6 +206,7 @@ fn link_metrics<'a, H: Hosts<'a>>(
         put(Metric::PauseTime, counts.time.as_secs_f64());
         put(Metric::PauseFrames, counts.frames as f64);
         put(Metric::HeadroomMax, counts.most_headroom as f64);
+        put(Metric::Spread, counts.spread as f64);
     }
     if let Some(paused) = simulation.network.paused_time(at, end) {
         put(Metric::PausedTime, paused.as_secs_f64());

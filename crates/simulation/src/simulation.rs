@@ -299,9 +299,10 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
                 let pause = ((link, class), frame.begins);
                 self.network.pause(pause, now, flows, &mut self.timeline);
             }
-            Sender::Host(flow) => {
-                let calendar = &mut self.timeline.calendar;
-                flows[flow].pause(flow, (frame.begins, now), calendar);
+            Sender::Host(host) => {
+                let pause = (host, frame.begins);
+                self.network
+                    .pause_host(pause, now, flows, &mut self.timeline);
             }
         }
     }

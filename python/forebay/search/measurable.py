@@ -32,9 +32,10 @@ OF_KEYS: Mapping[str, str] = {
     "pause_time": "pfc",
     "pause_frames": "pfc",
     "headroom_max": "pfc",
+    "spread": "pfc",
 }
 #: Metrics that need `pfc` at any link.
-PAUSED: Mapping[str, str] = {"paused_time": "pfc"}
+PAUSED: Mapping[str, str] = {"paused_time": "pfc", "victims": "pfc"}
 PHASES = frozenset({f"queue_delay_{part}_{phase}" for part in ("p50", "p99") for phase in ("slow", "fast")})
 #: Metrics of the link, and of each group, for engines that do not report all there are.
 ENGINES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {

@@ -43,9 +43,11 @@ LINK = (
     "pause_frames",
     "headroom_max_bytes",
     "paused_time_s",
+    "spread",
+    "victims",
     "goodput_bps",
 )
-WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate", "paused_time_s")
+WHERE_ANY = ("policer_loss_rate", "medium_loss_rate", "mark_rate", "paused_time_s", "victims")
 #: Titles of columns, where those of the metrics are wide.
 COLUMNS = {
     "completion_time_p50_s": "completion\nmedian",

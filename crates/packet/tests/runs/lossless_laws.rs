@@ -9,7 +9,7 @@ use forebay_attack::Tape;
 use forebay_packet::{PacketEngine, Stepwise};
 use forebay_scenario::{
     BufferLimit, Cost, Engine, Estimate, FlowGroup, Format, Metric, Pfc, Report, RunOptions,
-    Scenario, Seed, Warning, WarningKind,
+    Scenario, Seed, Warning, WarningKind, Workload,
 };
 use forebay_units::Time;
 use proptest::prelude::*;
@@ -391,6 +391,10 @@ fn check_laws(text: &str, words: &[u16]) {
         });
         let most = most.fold(0.0, f64::max);
         assert!(used <= most, "{}: {used} of {most}", link.name);
+        let spread = value(Metric::Spread).expect("a number of hops");
+        let frames = value(Metric::PauseFrames).expect("a count");
+        assert!(spread > 0.0 || frames == 0.0, "{}: {frames}", link.name);
+        assert!(spread <= scenario.links().len() as f64 * 2.0, "{spread}");
         let measured = scenario.run().measure.as_secs_f64() + 1e-12;
         assert!(value(Metric::PauseTime).expect("a time") <= measured);
         let fits = |limit: &BufferLimit| matches!(limit, BufferLimit::Bytes(size) if size.get() == 100_000_000);
@@ -427,7 +431,31 @@ fn check_laws(text: &str, words: &[u16]) {
     if pauses == 0.0 && scenario.run().warmup == Time::ZERO {
         assert!(!is_deadlocked);
     }
+    check_victims(&scenario, &report);
     check_calm(text, &scenario, &report);
+}
+
+/// Only a flow that a queue other than its own may pause can be a victim: it crosses a link before
+/// a lossless queue that it does not cross, or a lossless queue that such a link may pause in turn.
+fn check_victims(scenario: &Scenario, report: &Report) {
+    let total = report.metrics.get(&Metric::Victims).map(|it| it.mean);
+    let counts = report.groups.iter();
+    let counts = counts.map(|group| group.metrics.get(&Metric::Victims).map(|it| it.mean));
+    assert_eq!(total.unwrap_or(0.0), counts.clone().flatten().sum::<f64>());
+    let lossless = |at: &usize| scenario.links()[*at].is_lossless();
+    let all = (0..scenario.links().len()).filter(lossless).count();
+    for (group, count) in scenario.flows().iter().zip(counts) {
+        let own = group.path.iter().filter(|at| lossless(at)).count();
+        if own == all && scenario.links().iter().all(|link| link.classes.is_empty()) {
+            assert!(
+                count.is_none_or(|count| count == 0.0),
+                "{}: {count:?}",
+                group.name
+            );
+        }
+        let many = matches!(group.workload, Workload::OpenLoop { .. });
+        assert!(many || count.is_none_or(|count| count <= group.count as f64));
+    }
 }
 
 /// Everything completes that is to be sent, whatever pauses it.
@@ -505,12 +533,17 @@ fn without_pauses(mut report: Report) -> Report {
             Metric::PauseFrames,
             Metric::HeadroomMax,
             Metric::PausedTime,
+            Metric::Spread,
+            Metric::Victims,
             Metric::QueueAutocorrelation,
         ] {
             metrics.remove(&metric);
         }
     }
     report.scenario_sha256.clear();
+    for group in &mut report.groups {
+        group.metrics.remove(&Metric::Victims);
+    }
     let of_pauses = [WarningKind::FewCongestionEvents, WarningKind::LosslessDrops];
     report
         .warnings

@@ -23,6 +23,7 @@ mod linux;
 mod lossless;
 mod lossless_classes;
 mod lossless_laws;
+mod lossless_spread;
 mod many_flows;
 mod measurements;
 mod media;

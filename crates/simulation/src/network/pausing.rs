@@ -5,13 +5,14 @@ use forebay_units::Time;
 use forebay_discipline::Packet;
 
 use super::{Network, Offered};
-use crate::departure::before;
+use crate::departure::{before, maybe_held};
 use crate::ends::Ends;
 use crate::flow::{Flows, InFlight};
-use crate::ids::LinkId;
+use crate::ids::{FlowId, LinkId, ResponsiveId};
 use crate::link::Link;
 use crate::measured::Measured;
 use crate::pause::{Ingoing, LinkQueue, PauseCounts};
+use crate::pause_frame::Sender;
 use crate::timeline::Timeline;
 
 impl Network {
@@ -74,6 +75,9 @@ impl Network {
         // A packet that leaves at this very instant has left, and the next one has begun.
         let after = now.saturating_add(Time::from_picos(1));
         self.catch_up_link(at, after, (flows, timeline));
+        if let Some(pauses) = &mut self.pauses {
+            pauses.hold(Sender::Link(at, class), begins, now);
+        }
         let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
@@ -83,6 +87,51 @@ impl Network {
             link.pause((class, begins), now, &mut sink);
         }
         link.arm(at, &mut sink.timeline.calendar);
+    }
+
+    /// A frame takes effect at a host.
+    pub(crate) fn pause_host<E: Ends>(
+        &mut self,
+        (host, begins): (ResponsiveId, bool),
+        now: Time,
+        flows: &mut Flows<E>,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let was_held = flows[host].pause(host, (begins, now), &mut timeline.calendar);
+        if let Some(pauses) = &mut self.pauses {
+            pauses.hold(Sender::Host(host), begins, now);
+        }
+        if was_held {
+            self.note_host(host, flows);
+        }
+    }
+
+    /// A pause of a host held a packet of its flow.
+    fn note_host<E: Ends>(&mut self, host: ResponsiveId, flows: &Flows<E>) {
+        let group = flows[host].transit.group.index().min(usize::from(u16::MAX)) as u16;
+        if let Some(pauses) = &mut self.pauses
+            && let Some(held) = maybe_held(FlowId::Responsive(host), group, flows)
+        {
+            pauses.note_host(host, held);
+        }
+    }
+
+    /// The run ends: packets of hosts that are paused now were held, too.
+    pub(super) fn note_paused_hosts<E: Ends>(&mut self, flows: &Flows<E>) {
+        let hosts = self.pauses.as_ref().map(|pauses| pauses.paused_hosts());
+        for host in hosts.unwrap_or_default() {
+            if flows[host]
+                .access
+                .is_some_and(|access| access.has_waiting())
+            {
+                self.note_host(host, flows);
+            }
+        }
+    }
+
+    /// The flows of each group that a pause held, and that do not cross the queue that began it.
+    pub(crate) fn victims(&self) -> Option<&[u64]> {
+        self.pauses.as_ref().map(|pauses| pauses.victims())
     }
 
     /// Whether a lossless queue behind a link may pause it.
