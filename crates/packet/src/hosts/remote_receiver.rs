@@ -108,7 +108,7 @@ impl SimulatedHosts<'_> {
         }
     }
 
-    /// The flow, if a part of its data has arrived of which nobody knows.
+    /// The flow, if a part of its data has arrived that has not been reported.
     pub(super) fn reported(&self, flow: ResponsiveId) -> Completed {
         let receiver = self.flows[flow].ends.receiver.as_ref()?;
         receiver.has_parts().then_some(flow)

@@ -161,8 +161,8 @@ workloads! {
             /// Time between the end of the last transfer and the next round.
             pause: Distribution<Time> = Distribution::Value(Time::ZERO), always(Drawn);
         }
-        /// The hosts of a fabric in a ring reduce data of all of them: each sends a part to the next
-        /// host in 2 (n - 1) steps. A step begins when the part of the step before has arrived
+        /// The hosts of a fabric in a ring reduce data of all of them: each sends a part to the
+        /// next host in 2 (n - 1) steps. A step begins when the part of the step before has arrived
         /// (Patarasu and Yuan, Bandwidth optimal all-reduce algorithms for clusters of
         /// workstations, 2009).
         "ring_all_reduce" = RingAllReduce {

@@ -1,5 +1,5 @@
-//! The hops of all paths. Those of groups are laid at the beginning, those of hosts in a fabric when
-//! a flow first takes them.
+//! The hops of all paths. Those of groups are laid at the beginning, those of hosts in a fabric
+//! when a flow first takes them.
 
 use forebay_discipline::{Ecn, Label};
 use forebay_scenario::{FlowGroup, HostPair, Routing, Scenario};
