@@ -318,6 +318,8 @@ fn refuse_unmodeled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
         Workload::Periodic { .. } => Some("periodic"),
         Workload::OpenLoop { .. } => Some("open_loop"),
         Workload::Incast { .. } => Some("incast"),
+        Workload::AllToAll { .. } => Some("all_to_all"),
+        Workload::RingAllReduce { .. } => Some("ring_all_reduce"),
         Workload::ApplicationLimited { .. } => Some("app_limited"),
         Workload::Persistent
         | Workload::Poisson { .. }

@@ -259,7 +259,9 @@ fn wheels(scenario: &Scenario) -> f64 {
     let pauses = scenario.flows().iter().map(|group| {
         let own = match &group.workload {
             Workload::ClosedLoop { think, .. } => longest(think),
-            Workload::Incast { pause, .. } => longest(pause),
+            Workload::Incast { pause, .. }
+            | Workload::AllToAll { pause, .. }
+            | Workload::RingAllReduce { pause, .. } => longest(pause),
             Workload::Periodic { every, .. } => longest(every),
             Workload::OnOff { off, .. } => longest(off),
             Workload::OpenLoop { interarrival, .. } => longest(interarrival),

@@ -53,6 +53,17 @@ pub(crate) struct RemoteReceiver {
     /// Number of the next acknowledgment.
     next: u32,
     unreported: VecDeque<UnreportedArrival>,
+    /// Parts of the data, if their arrival is reported. Acknowledgments then cross no links.
+    parts: Option<Parts>,
+}
+
+/// Parts of the data of a connection whose arrival is reported.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// Packets of a part.
+    packets: u64,
+    /// The packet after the first part that has not been reported.
+    next: u64,
 }
 
 impl RemoteReceiver {
@@ -70,7 +81,38 @@ impl RemoteReceiver {
             receiver: Receiver::new(0, delayed_ack, late).with(recovery),
             next: 0,
             unreported: VecDeque::new(),
+            parts: None,
         }
+    }
+
+    /// Reports the arrival of each part of this many packets.
+    pub(crate) fn report_parts(&mut self, packets: u64) {
+        self.parts = Some(Parts {
+            packets,
+            next: packets,
+        });
+    }
+
+    /// Whether its acknowledgments cross links.
+    pub(crate) fn over_links(&self) -> bool {
+        self.parts.is_none()
+    }
+
+    /// Whether a part has arrived that has not been reported.
+    pub(crate) fn has_parts(&self) -> bool {
+        let rcv_nxt = self.receiver.rcv_nxt();
+        self.parts.is_some_and(|parts| parts.next <= rcv_nxt)
+    }
+
+    /// The number of such parts, which are reported now.
+    pub(crate) fn take_parts(&mut self) -> u64 {
+        let rcv_nxt = self.receiver.rcv_nxt();
+        let Some(parts) = &mut self.parts else {
+            return 0;
+        };
+        let arrived = (rcv_nxt + parts.packets).saturating_sub(parts.next) / parts.packets;
+        parts.next += arrived * parts.packets;
+        arrived
     }
 
     /// A transfer begins whose packets are numbered from `first` on.
@@ -78,6 +120,9 @@ impl RemoteReceiver {
         let host_delay = self.receiver.host_delay();
         let (recovery, delayed_ack) = self.policy;
         self.receiver = Receiver::new(first, delayed_ack, host_delay).with(recovery);
+        if let Some(parts) = &mut self.parts {
+            parts.next = first + parts.packets;
+        }
     }
 
     /// A packet arrives.

@@ -9,6 +9,7 @@ mod idle_slots;
 pub(crate) mod incast;
 mod lifecycle;
 pub(crate) mod on_periods;
+mod ring;
 pub(crate) mod source;
 
 use std::cmp::Reverse;
@@ -81,6 +82,9 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             let flow = traffic.add_flow((group, index), path.transpose()?, network)?;
             if let Some(rounds) = &mut traffic.groups[group.index()].rounds {
                 rounds.add(flow);
+            }
+            if let Some(ring) = &mut traffic.groups[group.index()].ring {
+                ring.join(index, flow);
             }
         }
         Ok(traffic)
@@ -179,7 +183,8 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         }
         let (there, delay) = self.hosts.delays(group, self.scenario, rtt)?;
         flow.shortcut = path.map_or(Time::ZERO, |path| path.shortcut);
-        flow.transit.return_delay = there.saturating_sub(flow.shortcut);
+        let (there, delay) = shortened((there, delay), flow.shortcut);
+        flow.transit.return_delay = there;
         let flows = &mut self.hosts.flows_mut().responsive;
         flows.push(flow);
         let flow = ResponsiveId::new(flows.len() - 1);
@@ -350,7 +355,12 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     #[inline(never)]
     fn close(&mut self, turn: Turn, (network, timeline): (&mut Network, &mut Timeline<'_>)) {
         network.catch_up(turn.now, self.hosts.flows_mut(), timeline);
-        self.complete(turn, timeline);
+        let group = self.hosts.flows()[turn.flow].transit.group;
+        if self.groups[group.index()].ring.is_some() {
+            self.arrive_part(turn, network, timeline);
+        } else {
+            self.complete(turn, timeline);
+        }
     }
 
     fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
@@ -441,6 +451,15 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         }
         let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
         rounds.for_each(|rounds| rounds.end(end));
+    }
+}
+
+/// Delays after the last link, to the receiver and from there to the sender, on a shorter path.
+fn shortened((there, back): (Time, Time), shortcut: Time) -> (Time, Time) {
+    if back > Time::ZERO {
+        (there, back.saturating_sub(shortcut))
+    } else {
+        (there.saturating_sub(shortcut), back)
     }
 }
 

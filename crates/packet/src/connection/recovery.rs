@@ -59,7 +59,7 @@ impl LossRecovery {
             Recovery::Pipe => Self::Pipe(Pipe::new(first)),
             Recovery::Sack => Self::Sack(Sack::new(first)),
             Recovery::Fack => Self::Fack(Box::new(Fack::new(first))),
-            Recovery::Rack => Self::Rack(Box::new(Rack::new(first))),
+            Recovery::Rack => Self::Rack(Box::new(Rack::new(stack, first))),
         }
     }
 

@@ -23,7 +23,7 @@ impl SimulatedHosts<'_> {
         let ends = &mut self.flows[turn.flow].ends;
         if ends.receiver.is_some() {
             self.receive_remote(event, network, timeline);
-            return None;
+            return self.reported(turn.flow);
         }
         let packet = ends.connection.full_number(event.packet());
         if !ends.connection.gathers() {

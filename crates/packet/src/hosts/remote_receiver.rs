@@ -1,6 +1,6 @@
 //! Receivers that stand apart from their senders: their acknowledgments cross links.
 
-use forebay_simulation::{Completed, Event, Mark, Network, Timeline, Turn};
+use forebay_simulation::{Completed, Event, Mark, Network, ResponsiveId, Timeline, Turn};
 
 use super::{SimulatedHosts, most_merged_of};
 use crate::connection::{AckDecision, PendingPacket};
@@ -95,13 +95,24 @@ impl SimulatedHosts<'_> {
             return;
         };
         let (flow, number) = (receiver.acks(), receiver.set_out());
+        let (over_links, delay) = (receiver.over_links(), receiver.delay);
         if ends.tcp_options.is_some() {
             let rcv_nxt = receiver.rcv_nxt();
             let number_sent = ends.note_ack_over_links(number, turn.now);
             debug_assert_eq!(number_sent, Some(rcv_nxt));
         }
         let packet = self.flows.set_out(flow, number, turn.now);
-        network.offer(packet, &mut self.flows, timeline);
+        if over_links {
+            network.offer(packet, &mut self.flows, timeline);
+        } else {
+            Network::return_ack(packet, delay, &mut timeline.calendar);
+        }
+    }
+
+    /// The flow, if a part of its data has arrived that has not been reported.
+    pub(super) fn reported(&self, flow: ResponsiveId) -> Completed {
+        let receiver = self.flows[flow].ends.receiver.as_ref()?;
+        receiver.has_parts().then_some(flow)
     }
 
     /// An acknowledgment reaches its sender, with what it and those lost before it announce. Other

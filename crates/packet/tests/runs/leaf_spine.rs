@@ -178,7 +178,7 @@ fn packets_are_conserved_over_all_links() {
         let text = fabric(
             (4, 2, 16),
             &format!(
-                "[[flows]]\nname = \"all\"\ncount = 240\nspray = {spray}\nrtt = \"20us\"\nworkload = {{ finite = {{ size = \"146kB\" }} }}\n[fabric.uplink]\nbuffer = \"100MB\"\n[fabric.spine_port]\nbuffer = \"100MB\"\n[fabric.host_port]\nbuffer = \"100MB\"\n{RUN}"
+                "[[flows]]\nname = \"all\"\ncount = 240\nspray = {spray}\nrecovery = \"rack\"\nrtt = \"20us\"\nworkload = {{ finite = {{ size = \"146kB\" }} }}\n[fabric.uplink]\nbuffer = \"100MB\"\n[fabric.spine_port]\nbuffer = \"100MB\"\n[fabric.host_port]\nbuffer = \"100MB\"\n{RUN}"
             ),
         );
         let report = run(&text);
@@ -296,4 +296,87 @@ fn an_incast_goes_from_all_other_hosts_to_the_first() {
     assert!(busy[0] > 0.0 && busy[1..].iter().all(|bits| *bits == 0.0));
     let sent = carried(&report, 0.05, between("host", "leaf"));
     assert!(sent[0] == 0.0 && sent[1..].iter().all(|bits| *bits > 0.0));
+}
+
+/// The length of a round with these flows and times: the median, which has bins of a hundredth.
+fn round(text: &str) -> f64 {
+    of_group(&run(text), 0, Metric::RequestTimeP50)
+}
+
+/// A ring all-reduce without contention takes 2 (n - 1) steps of the transmission of a part on each
+/// link of its path in turn and the propagation to the next host.
+#[test]
+fn a_ring_all_reduce_takes_its_steps_one_after_the_other() {
+    for (hosts, spray) in [(4, "false"), (8, "false"), (8, "true")] {
+        let shape = (2, 4, hosts);
+        // Each host has another leaf before or after it only at the ends of a leaf.
+        let text = fabric(
+            shape,
+            &format!(
+                "cable = \"198m\"\n[[flows]]\nname = \"ring\"\nspray = {spray}\nrecovery = \"rack\"\ninitial_window = \"10000p\"\nprocessing = \"0s\"\nworkload = {{ ring_all_reduce = {{ size = \"{}B\", pause = \"1ms\" }} }}\n[run]\nwarmup = \"0s\"\nmeasure = \"60ms\"\n",
+                hosts * 146_000
+            ),
+        );
+        let steps = 2.0 * (hosts - 1) as f64;
+        let part = 100.0 * BITS / 10e9;
+        let packet = BITS / 10e9;
+        // The way to a host of another leaf has two links more, of a microsecond and a packet each.
+        let (near, far) = (part + packet + 2e-6, part + 3.0 * packet + 4e-6);
+        let time = round(&text);
+        let (least, most) = (steps * near, steps * (far + packet));
+        assert!(
+            (0.99 * least..1.01 * most).contains(&time),
+            "{hosts} {spray}: {least} {time} {most}"
+        );
+    }
+}
+
+/// In one leaf all ways are equal, and so is each step: within a packet.
+#[test]
+fn a_ring_in_one_leaf_takes_the_steps_of_its_closed_form() {
+    let (hosts, packets) = (5.0, 200.0);
+    let text = fabric(
+        (1, 1, 5),
+        "cable = \"198m\"\n[[flows]]\nname = \"ring\"\ninitial_window = \"10000p\"\nprocessing = \"0s\"\nworkload = { ring_all_reduce = { size = \"1460kB\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"20ms\"\n",
+    );
+    let packet = BITS / 10e9;
+    let step = packets * packet + 2e-6;
+    let time = round(&text);
+    let expected = 2.0 * (hosts - 1.0) * (step + packet);
+    assert!((time / expected - 1.0).abs() < 0.01, "{time} {expected}");
+}
+
+/// A host of a ring that begins late delays the steps of the others: no part is sent before the one
+/// of the step before has arrived.
+#[test]
+fn a_late_host_holds_up_the_whole_ring() {
+    let text = |start: &str| {
+        fabric(
+            (1, 1, 4),
+            &format!(
+                "[[flows]]\nname = \"ring\"\nrtt = \"10us\"\nstart = {start}\nprocessing = \"0s\"\ninitial_window = \"1000p\"\nworkload = {{ ring_all_reduce = {{ size = \"584kB\", pause = \"1s\" }} }}\n{RUN}"
+            ),
+        )
+    };
+    let together = round(&text("\"0s\""));
+    let late = round(&text("[\"0s\", \"0s\", \"5ms\", \"0s\"]"));
+    // The last host that waits for the late one has nearly all steps before it.
+    assert!(
+        late > 5e-3 + 0.6 * together && late < 5e-3 + 1.1 * together,
+        "{late} {together}"
+    );
+}
+
+/// In a fabric that blocks nothing each host sends to all others at its full rate.
+#[test]
+fn an_all_to_all_takes_the_time_of_the_hosts_links() {
+    let text = fabric(
+        (2, 4, 8),
+        "[[flows]]\nname = \"all\"\nrtt = \"10us\"\nspray = true\nrecovery = \"rack\"\ninitial_window = \"1000p\"\nworkload = { all_to_all = { size = \"730kB\", pause = \"100us\" } }\n[fabric.host_port]\nbuffer = \"100MB\"\n[fabric.uplink]\nbuffer = \"100MB\"\n[fabric.spine_port]\nbuffer = \"100MB\"\n[run]\nwarmup = \"0s\"\nmeasure = \"60ms\"\n",
+    );
+    let report = run(&text);
+    let least = 7.0 * 500.0 * BITS / 10e9;
+    let time = of_group(&report, 0, Metric::RequestTimeP50);
+    assert!((least..1.15 * least).contains(&time), "{time} {least}");
+    assert_eq!(report.groups[0].flows, 56);
 }

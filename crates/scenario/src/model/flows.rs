@@ -1,6 +1,5 @@
 //! Flow groups: who sends what, when, and with which TCP. A scenario reads them after its links.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use forebay_units::{Bytes, Rate, Time};
@@ -12,8 +11,8 @@ use crate::model::distribution::form::{Drawn, EachFlow};
 use crate::model::fabric::hosts::{HostSet, Hosts};
 use crate::model::fabric::routing::{FabricLinks, Routing};
 use crate::model::flow_count::{FlowCount, Flows};
-use crate::model::stack::{Stack, StackKeys};
-use crate::model::workload::{AnyWorkload, Pattern, Workload};
+use crate::model::stack::{Recovery, Stack, StackKeys};
+use crate::model::workload::{AnyWorkload, Workload};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, Packets, Switch, Table, Text, Within};
 use crate::text::grammar::Grammar;
@@ -179,7 +178,8 @@ impl FlowGroup {
         if group.name.is_empty() {
             group.name = format!("flows{number}");
         }
-        group.count_law = read_count(table, &group.workload)?;
+        group.stack.reorders = group.spray;
+        group.count_law = read_count(table, &group)?;
         group.count = group.count_law.nominal();
         group.common_rtt = table
             .get("rtt")
@@ -197,6 +197,15 @@ impl FlowGroup {
         context: &Context<'_>,
     ) -> Result<(), ScenarioError> {
         let in_fabric = self.routing.is_some();
+        if !in_fabric && self.workload.flows_among(2).is_some() {
+            let at = table.get("workload").unwrap_or_else(|| table.clone());
+            return Err(at.error("this workload only between hosts of a [fabric], without `path`"));
+        }
+        if let Some(spray) = table.get("spray").filter(|_| self.spray)
+            && (context.unresponsive || self.stack.recovery != Recovery::Rack)
+        {
+            return Err(spray.error("`spray` of packets that are acknowledged, with recovery = \"rack\", which tolerates another order"));
+        }
         if table.get("rtt").is_none() && !context.unresponsive && !in_fabric {
             return Err(table.error_found("no `rtt`", "rtt = \"100ms\""));
         }
@@ -215,76 +224,6 @@ impl FlowGroup {
             return Err(at.error_found(format!("`{distribution}` of infinite mean"), allowed));
         }
         Ok(())
-    }
-
-    /// Finds the routes of a group in a fabric: the rate of the links of all its senders.
-    fn route(&mut self, table: &Cursor<'_>, fabric: FabricLinks) -> Result<Rate, ScenarioError> {
-        if let Some(reverse) = table.get("reverse") {
-            let allowed = "no `reverse` without a `path`: in a fabric only propagation delays acknowledgments";
-            return Err(reverse.error(allowed));
-        }
-        let pattern = AnyWorkload::pattern(table.get("workload").as_ref());
-        let read = |key: &str, default: Range<usize>| match table.get(key) {
-            Some(at) => Hosts
-                .read(&at, &Context::default())?
-                .hosts(fabric.shape, &at),
-            None => Ok(default.map(|host| host as u32).collect()),
-        };
-        let all = 0..fabric.shape.hosts;
-        let last = if pattern == Pattern::ToOne {
-            1
-        } else {
-            all.end
-        };
-        let (from, to) = (read("from", all)?, read("to", 0..last)?);
-        if pattern == Pattern::ToOne && to.len() != 1 {
-            let at = table.get("to").unwrap_or_else(|| table.clone());
-            return Err(at.error("one host: the one that requests"));
-        }
-        let mut routing = Routing::new(fabric.shape, &from, &to).ok_or_else(|| {
-            let at = table.get("to").or_else(|| table.get("from"));
-            at.unwrap_or_else(|| table.clone())
-                .error("hosts to send from, and others to send to")
-        })?;
-        self.path = routing.typical(fabric.target);
-        let round_trip = fabric.round_trip(&self.path);
-        routing.round_trip = round_trip;
-        if table.get("rtt").is_none() && round_trip > Time::ZERO {
-            self.rtt = Distribution::Value(round_trip);
-        } else if table.get("rtt").is_none()
-            && !AnyWorkload::is_unresponsive(table.get("workload").as_ref())
-        {
-            let allowed = "rtt = \"10us\", or a `cable` or `delay` of the ports of the fabric";
-            return Err(table.error_found("no `rtt`", allowed));
-        }
-        let senders = routing.senders() as u64;
-        self.routing = Some(Arc::new(routing));
-        Ok(Rate::from_bits_per_second(
-            fabric.nic_rate.as_bits_per_second().saturating_mul(senders),
-        ))
-    }
-
-    /// Whether packets of the group may cross a link on their way to the receiver.
-    #[inline]
-    pub fn crosses(&self, link: usize) -> bool {
-        match &self.routing {
-            Some(routing) => routing.crosses(link),
-            None => self.path.contains(&link),
-        }
-    }
-
-    /// The share of the group's packets that cross a link of its paths.
-    pub fn share(&self, link: usize) -> f64 {
-        let routing = self.routing.as_ref();
-        routing.map_or(1.0, |routing| routing.share(link))
-    }
-
-    /// Whether packets of the group may go on from a link to another one.
-    pub fn leads(&self, link: usize, next: usize) -> bool {
-        match &self.routing {
-            Some(routing) => routing.leads(link, next),
-            None => self.path.windows(2).any(|pair| pair == [link, next]),
-        }
     }
 
     /// Checks that laws fit the number of flows: lists its value, no lists where it is drawn.
@@ -316,18 +255,15 @@ impl FlowGroup {
         if matches!(
             self.workload,
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
-        ) {
+        ) || self.workload.flows_among(2).is_some()
+        {
             map.shift_remove("count");
         }
         if self.under_way {
             map.shift_remove("start");
         }
-        if let Some(routing) = &self.routing {
+        if self.routing.is_some() {
             map.shift_remove("path");
-            // It follows the delays of the ports.
-            if self.rtt == Distribution::Value(routing.round_trip) {
-                map.shift_remove("rtt");
-            }
         }
         if self.common_rtt
             && let Some(rtt) = map.get_mut("rtt")
@@ -369,8 +305,20 @@ impl Check<'_> {
 }
 
 /// The number of flows: its own key, or what the workload says.
-fn read_count(table: &Cursor<'_>, workload: &Workload) -> Result<FlowCount, ScenarioError> {
-    let given = table.get("count");
+fn read_count(table: &Cursor<'_>, group: &FlowGroup) -> Result<FlowCount, ScenarioError> {
+    let (workload, given) = (&group.workload, table.get("count"));
+    let hosts = group
+        .routing
+        .as_ref()
+        .map_or(2, |routing| routing.senders());
+    if let Some(flows) = workload.flows_among(hosts as u64) {
+        return match given {
+            Some(count) => {
+                Err(count.error("no `count`, because the hosts determine the number of flows"))
+            }
+            None => Ok(FlowCount::Fixed(flows)),
+        };
+    }
     let count = given.as_ref().map(FlowCount::read).transpose()?;
     let users = table.get("workload").and_then(|at| AnyWorkload::users(&at));
     let users = users.transpose()?;

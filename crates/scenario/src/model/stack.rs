@@ -18,6 +18,8 @@ keys! {
     pub struct Stack: const {
         /// Detection and repair of losses.
         recovery: Recovery = Recovery::Sack, always(Words);
+        /// Whether packets may overtake each other for as long as a round trip: they are sprayed.
+        reorders: bool = false, derived;
         /// Reduction of the window in recovery with SACK; without it the one that belongs to the
         /// recovery.
         reduction: Option<Reduction> = None, key(Maybe(Words));

@@ -118,7 +118,11 @@ fn the_canonical_form_reads_back_and_takes_the_changes_of_the_file() {
         &["fabric.port.buffer=3MB"],
         &["link.queue.threshold=50kB"],
         &["fabric.port.cable=20m"],
-        &["fabric.memory.size=8MB", "flows.web.spray=true"],
+        &[
+            "fabric.memory.size=8MB",
+            "flows.web.recovery=rack",
+            "flows.web.spray=true",
+        ],
         &[r#"flows.web.to=["host1", "leaf2"]"#],
     ] {
         let expected = changed(changes).unwrap();
@@ -283,6 +287,31 @@ fn mistakes_name_the_line_and_the_key() {
         ),
         (
             "name     = \"web\"",
+            "name = \"web\"\nspray = true",
+            "fabric.toml:26: flows[0].spray: found `true`; allowed: `spray` of packets that are acknowledged, with recovery = \"rack\"",
+        ),
+        (
+            "size = \"15kB\" } }",
+            "size = \"15kB\" } }\ncount = 2\nto = \"host1\"",
+            "fabric.toml:27: flows[0].count: found `2`; allowed: no `count`, because open-loop arrivals",
+        ),
+        (
+            "{ open_loop = { load = 0.5, size = \"15kB\" } }",
+            "{ all_to_all = { size = \"15kB\" } }\nto = \"leaf1\"",
+            "fabric.toml:27: flows[0].to: found `leaf1`; allowed: only `from`: the hosts that take part",
+        ),
+        (
+            "{ open_loop = { load = 0.5, size = \"15kB\" } }",
+            "{ ring_all_reduce = { size = \"15kB\" } }\ncount = 3",
+            "fabric.toml:27: flows[0].count: found `3`; allowed: no `count`, because the hosts determine the number of flows",
+        ),
+        (
+            "{ open_loop = { load = 0.5, size = \"15kB\" } }",
+            "{ ring_all_reduce = { size = \"0B\" } }",
+            "fabric.toml:26: flows[0].workload.ring_all_reduce.size: found `0B`; allowed: a size above 0",
+        ),
+        (
+            "name     = \"web\"",
             "name = \"web\"\nrtt = \"9us\"",
             "fabric.toml:26: flows[0].rtt: found a round trip of 9us over links whose delays add up to 10us;",
         ),
@@ -365,7 +394,14 @@ fn every_key_of_a_fabric_and_its_groups_changes_the_scenario() {
     ];
     let mut hashes = vec![scenario().sha256()];
     for (key, value) in values {
-        let other = changed(&[&format!("{key}={value}")]).unwrap();
+        let rack = "flows.web.recovery=rack".to_owned();
+        let other = changed(
+            &[rack, format!("{key}={value}")]
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+        )
+        .unwrap();
         assert!(!hashes.contains(&other.sha256()), "{key}");
         hashes.push(other.sha256());
     }

@@ -1,12 +1,15 @@
-//! The hops of all paths. Those of groups are laid at the beginning, those of hosts in a fabric when
-//! a flow first takes them.
+//! The hops of all paths. Those of groups are laid at the beginning, those of hosts in a fabric
+//! when a flow first takes them.
 
 use forebay_discipline::{Ecn, Label};
 use forebay_scenario::{FlowGroup, HostPair, Routing, Scenario};
 use forebay_units::Time;
 
 use super::Network;
+use crate::calendar::Calendar;
+use crate::calendar::event::{Event, Kind};
 use crate::codepoint::codepoint;
+use crate::flow::InFlight;
 use crate::hop::Hop;
 use crate::ids::{GroupId, LaneId, LinkId, Route};
 use crate::link::host_timing::after;
@@ -109,6 +112,15 @@ impl Network {
         };
         self.routes.of_hosts.insert((group, pair, spine), route);
         Ok(HostRoute { route, shortcut })
+    }
+
+    /// An acknowledgment that crosses no links reaches its sender after a delay.
+    pub fn return_ack(packet: InFlight, delay: Time, calendar: &mut Calendar) {
+        let (kind, time) = (
+            Kind::Delivery.number(),
+            packet.arrival.saturating_add(delay),
+        );
+        calendar.push_frequent(Event::of(time, kind, packet.flow.number(), packet.number));
     }
 
     /// Lays the paths over all spines, one after the other.

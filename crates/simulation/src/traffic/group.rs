@@ -11,6 +11,7 @@ use crate::refusal::{Refusal, unsupported};
 use crate::sampling::Sampling;
 use crate::traffic::idle_slots::IdleSlots;
 use crate::traffic::incast::Rounds;
+use crate::traffic::ring::{Ring, part};
 
 /// Draws and totals of one group.
 #[derive(Debug)]
@@ -28,8 +29,10 @@ pub struct Group<'a> {
     /// Slots of finished open-loop transfers.
     pub(crate) idle: IdleSlots,
     pub(crate) transfers: Transfers,
-    /// Rounds, where the group is an incast.
+    /// Rounds, if the group's flows begin and end them together.
     pub(crate) rounds: Option<Box<Rounds>>,
+    /// Steps, if the group is a ring.
+    pub(crate) ring: Option<Box<Ring>>,
     /// Transfers that each user has begun, for its draws; packets that an application has written.
     pub(crate) begun: Vec<u64>,
 }
@@ -41,7 +44,6 @@ impl<'a> Group<'a> {
         earliness: Time,
     ) -> Self {
         let draws = Sampling::new(seed, spec);
-        let incast = matches!(spec.workload, Workload::Incast { .. });
         let mut group = Self {
             spec,
             pauses: spec
@@ -56,7 +58,11 @@ impl<'a> Group<'a> {
                 None => IdleSlots::OnePath(Vec::new()),
             },
             transfers: Transfers::new(scenario, spec, earliness),
-            rounds: incast.then(|| Box::new(Rounds::new(spec))),
+            rounds: spec
+                .workload
+                .has_rounds()
+                .then(|| Box::new(Rounds::new(spec))),
+            ring: Ring::of(spec).map(Box::new),
             begun: Vec::new(),
         };
         group.begun = vec![0; group.slots() as usize];
@@ -140,10 +146,12 @@ impl<'a> Group<'a> {
             Workload::ClosedLoop { size, .. }
             | Workload::Periodic { size, .. }
             | Workload::OpenLoop { size, .. }
+            | Workload::AllToAll { size, .. }
             | Workload::Incast { size, .. } => {
                 let mut stream = self.draws.transfer(index, transfer, Purpose::Size);
                 size.draw(0, 1, &mut stream)
             }
+            Workload::RingAllReduce { .. } => return part(self.spec, payload),
             Workload::ApplicationLimited { .. } => return Some(1),
             _ => return None,
         };
@@ -162,6 +170,12 @@ impl<'a> Group<'a> {
         }
         let mut stream = self.draws.transfer(index, transfer, Purpose::RoundTrip);
         Some(self.spec.rtt.draw(index, self.spec.count, &mut stream))
+    }
+
+    /// Packets of a part that the receiver reports, if the group is a ring.
+    pub fn reported_part(&self, packet_bytes: u32) -> Option<u64> {
+        let size = Bytes::new(u64::from(packet_bytes));
+        part(self.spec, size.saturating_sub(self.spec.stack.header))
     }
 
     /// Whether the scenario says each flow's round trip.
@@ -190,6 +204,12 @@ impl<'a> Group<'a> {
             )));
         }
         let rest = rtt - between;
+        if self.ring.is_some() {
+            // The part arrives after the last link, and its acknowledgment later.
+            let last = spec.path.last();
+            let there = last.map_or(Time::ZERO, |&link| scenario.links()[link].delay);
+            return Ok((there.min(rest), rest.saturating_sub(there)));
+        }
         if spec.reverse.is_empty() {
             return Ok((rest, Time::ZERO));
         }

@@ -1,5 +1,5 @@
-//! Slots of open-loop transfers that are complete. Another transfer takes one with its path, because
-//! packets of the former one may still be on their way.
+//! Slots of open-loop transfers that are complete. Another transfer takes one with its path,
+//! because packets of the former one may still be on their way.
 
 use std::collections::HashMap;
 

@@ -488,7 +488,10 @@ fn transfer_packets(group: &FlowGroup) -> f64 {
         | Workload::ClosedLoop { size, .. }
         | Workload::Periodic { size, .. }
         | Workload::OpenLoop { size, .. }
+        | Workload::AllToAll { size, .. }
         | Workload::Incast { size, .. } => size.supremum(),
+        // 2 (n - 1) parts of an n-th.
+        Workload::RingAllReduce { size, .. } => 2.0 * size.get() as f64,
         _ => return f64::INFINITY,
     };
     // A packet more where the last is not full, and the SYN.

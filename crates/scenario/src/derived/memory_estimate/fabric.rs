@@ -1,5 +1,5 @@
-//! The demand of a run in a fabric: that of one receiver, times the largest number of receivers of a
-//! group. `memory_estimate.rs` asks for it.
+//! The demand of a run in a fabric: that of one receiver, times the largest number of receivers of
+//! a group. `memory_estimate.rs` asks for it.
 
 use forebay_units::Time;
 

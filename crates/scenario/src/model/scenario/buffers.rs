@@ -132,6 +132,16 @@ impl Scenario {
         if self.fabric.is_some() {
             map.shift_remove("links");
             map.shift_remove("memories");
+            for (at, _) in self
+                .flows
+                .iter()
+                .enumerate()
+                .filter(|(_, group)| group.follows_cables())
+            {
+                if let Some(group) = map["flows"][at].as_object_mut() {
+                    group.shift_remove("rtt");
+                }
+            }
         }
         map
     }
