@@ -92,7 +92,7 @@ controllers! {
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
     Bbr3(Box<crate::bbr3::Bbr3Controller>),
-    Prague(crate::prague::PragueController),
+    Prague(Box<crate::prague::PragueController>),
     Ledbatpp(crate::ledbatpp::LedbatppController),
     Bic(crate::bic::BicController),
     Ledbat(Box<crate::ledbat::LedbatController>),
