@@ -235,7 +235,8 @@ impl Ends for SimulatedEnds {
     }
 
     fn lose(&mut self, number: u32, direction: Direction) {
-        if direction == Direction::Data
+        if self.special
+            && direction == Direction::Data
             && let Some(telemetry) = self.connection.telemetry_mut()
         {
             telemetry.forget(number);

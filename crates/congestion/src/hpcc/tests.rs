@@ -97,13 +97,19 @@ fn the_load_is_the_rate_and_the_smaller_queue_of_the_most_loaded_link() {
         (7000, (2000, 10_000), 1.2),
         (7000, (0, 10_000), 1.0),
     ] {
-        let mut hpcc = with(&[]);
-        after(&mut hpcc, &[link(0, 0, 0.0), link(before, 0, 3.0)], (1, 10));
         let (queue, sent) = now;
-        // The first link has a fifth of its rate to send.
-        let links = [link(0, 2000, T), link(queue, sent, T + 3.0)];
-        after(&mut hpcc, &links, (2, 11));
-        close(hpcc.load, expected);
+        // The other link has a fifth of its rate to send.
+        let mut first = [link(0, 0, 0.0), link(before, 0, 3.0)];
+        let mut second = [link(0, 2000, T), link(queue, sent, T + 3.0)];
+        for _ in 0..2 {
+            let mut hpcc = with(&[]);
+            after(&mut hpcc, &first, (1, 10));
+            after(&mut hpcc, &second, (2, 11));
+            close(hpcc.load, expected);
+            // The same with the links in the other order.
+            first.reverse();
+            second.reverse();
+        }
     }
 }
 

@@ -234,3 +234,34 @@ measure = "10ms"
     assert!((utilization - 0.95).abs() < 0.005, "{utilization}");
     assert_eq!(value(&report, Metric::LossRate), 0.0);
 }
+
+/// The statements count the packets of all flows: HPCC fills what traffic without congestion
+/// control leaves of eta.
+#[test]
+fn a_flow_fills_what_other_traffic_leaves_of_eta() {
+    let report = run(r#"
+[link]
+rate = "100Gbps"
+buffer = "10MB"
+[[flows]]
+name = "hpcc"
+cca = { kind = "hpcc", base_rtt = "13us" }
+rtt = "12us"
+packet = "1000B"
+header = "0B"
+processing = "0s"
+[[flows]]
+name = "noise"
+packet = "500B"
+workload = { poisson = { rate = "40Gbps" } }
+[run]
+warmup = "10ms"
+measure = "10ms"
+"#);
+    let goodput = of_group(&report, 0, Metric::Goodput);
+    assert!((0.52..0.56).contains(&(goodput / 1e11)), "{goodput}");
+    let utilization = value(&report, Metric::Utilization);
+    assert!((0.92..0.96).contains(&utilization), "{utilization}");
+    // Less than ten packets wait.
+    assert!(value(&report, Metric::QueueDelayMean) < 0.8e-6);
+}
