@@ -89,6 +89,11 @@ def test_a_setting_that_meets_every_goal_stays_exactly_as_configured(answer: Por
         assert answer[name].binding_goal is None
 
 
+def test_xoff_stays_as_configured_if_no_goal_limits_the_pauses() -> None:
+    found = size_port(Scenario.parse(PORT), ["pause_time<=1s"], quick=True)
+    assert (found["xoff"].nearest, found["xoff"].binding_goal, found["xoff"].unchanged) == (60_000, None, True)
+
+
 def test_a_smaller_k_is_found_if_the_configured_one_delays_too_long() -> None:
     found = size_port(Scenario.parse(PORT), ["queue_delay_p50<=10us", "pause_time<=0.7ms"], quick=True)
     assert found.feasible
