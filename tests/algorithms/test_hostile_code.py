@@ -209,7 +209,7 @@ def test_archives_and_the_laboratory_run_no_code(tmp_path: Path) -> None:
     assert "the laboratory runs no code of users" in page.err
 
 
-def test_traces_of_code_are_those_of_the_same_built_in_algorithm(tmp_path: Path) -> None:
+def test_traces_of_code_are_those_of_the_same_built_in_algorithm() -> None:
     text = '[link]\nrate = "10Mbps"\nbuffer = "20p"\n[run]\nwarmup = "1s"\nmeasure = "2s"\n[trace]\nevery = "10ms"\n'
     group = '[[flows]]\nrtt = "20ms"\nname = "f"\ncca = '
     examples = Path(__file__).parents[2] / "examples" / "algorithms"

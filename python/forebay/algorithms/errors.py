@@ -5,7 +5,10 @@ from __future__ import annotations
 import traceback
 from pathlib import PurePath
 
-__all__ = ["described"]
+__all__ = ["FILES", "described"]
+
+#: Names of the files whose code this process has loaded.
+FILES: dict[str, None] = {}
 
 #: Longest text of an exception.
 MOST = 200
@@ -23,8 +26,6 @@ def described(error: BaseException) -> str:
     str
         "mine.py:14: ZeroDivisionError: division by zero".
     """
-    from forebay.algorithms.loading import FILES
-
     name = type(error).__name__
     text = " ".join(str(error).split())[:MOST]
     if isinstance(error, SyntaxError):

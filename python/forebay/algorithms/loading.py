@@ -16,15 +16,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from forebay import _core
+from forebay.algorithms.errors import FILES
+from forebay.algorithms.errors import described as error_in_one_line
 from forebay.algorithms.interface import DECLARED, CongestionControl, QueueDiscipline
 from forebay.errors import CodeError
 
-__all__ = ["FILES", "Role", "activate", "described", "loaded", "name_of", "registered"]
+__all__ = ["Role", "activate", "described", "loaded", "name_of", "registered"]
 
 Role = Literal["controller", "discipline"]
 
-#: Names of the files whose code this process has loaded.
-FILES: dict[str, None] = {}
 #: Registered names of algorithms, by place, text and role.
 _KNOWN: dict[tuple[str, str, Role], str] = {}
 
@@ -58,8 +58,6 @@ def loaded(place: str, source: str, role: Role) -> type:
     CodeError
         If the file fails, or has no such class.
     """
-    from forebay.algorithms.errors import described as error_in_one_line
-
     file, _, name = place.rpartition(":")
     FILES[file] = None
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
@@ -87,7 +85,7 @@ def _overrides(found: type, base: type, method: str) -> bool:
 
 
 def described(found: type, role: Role) -> dict[str, Any]:
-    """What the core has to know of a class, as JSON: title, parameters, capabilities."""
+    """The facts about a class for the core, as JSON: title, parameters, capabilities."""
     base = BASES[role]
     text = (inspect.getdoc(found) or found.__name__).strip().splitlines()[0]
     own = [method for method in OPTIONAL if role == "controller" and _overrides(found, base, method)]

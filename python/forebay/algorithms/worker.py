@@ -19,7 +19,8 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from forebay import _core
-from forebay.algorithms.loading import FILES, activate
+from forebay.algorithms.errors import FILES
+from forebay.algorithms.loading import activate
 from forebay.errors import CodeError, ForebayError
 
 __all__ = ["main"]

@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
-from forebay.engines import real_time_engines
 from forebay.algorithms.code_files import forbidding
+from forebay.engines import real_time_engines
 from forebay.errors import InputError
 from forebay.results.serialization import to_jsonable
 from forebay.storage import build

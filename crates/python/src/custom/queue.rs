@@ -278,8 +278,9 @@ impl CustomQueue for PythonQueue {
 
 /// Register a queue discipline.
 ///
-/// Parameters are declared as (name, meaning, kind, default, smallest, largest). `make` gets the link
-/// and the parameters, and returns an object. Without `make` this process runs none of the code.
+/// Parameters are declared as (name, meaning, kind, default, smallest, largest). `make` gets the
+/// link and the parameters, and returns an object. Without `make` this process runs none of the
+/// code.
 #[pyfunction]
 #[pyo3(signature = (name, title, parameters, *, make))]
 pub(crate) fn register_discipline(
