@@ -13,6 +13,7 @@ Verdict = Literal["pass", "fail", "note"]
 
 #: The behavior that each check looks at, by the name of the check.
 TITLES: Mapping[str, str] = {
+    "runs": "Runs without errors",
     "window": "Smallest window",
     "loss": "Reaction to a loss",
     "ecn": "Reaction to ECN marks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ def conformance(
 
 
 def checked(trials: Trials, progress: Progress | None = None) -> tuple[Check, ...]:
-    """Run all checks of an algorithm. Code that fails is one failure, of the check to which its error belongs."""
+    """Run all checks of an algorithm. Code that fails is one failure: of the check to which its error belongs."""
     checks = CONTROL_CHECKS if trials.subject.role == "controller" else QUEUE_CHECKS
     found: dict[str, Check] = {}
     errors: dict[str, str] = {}
@@ -105,16 +105,20 @@ def checked(trials: Trials, progress: Progress | None = None) -> tuple[Check, ..
             errors[name] = str(error)
         if progress is not None:
             progress(number, len(checks))
-    return tuple(found.get(name) or _failed(name, errors) for name in checks)
+    for name in errors:
+        found[name] = Check(name, "note", UNMEASURED, "no error")
+    failed = {_blamed(text, checks): text for text in reversed(errors.values())}
+    for name, text in failed.items():
+        found[name] = Check(name, "fail", "the code failed", "no error", None, (text,))
+    found.setdefault("runs", Check("runs", "pass", "no error", "no error"))
+    return tuple(found[name] for name in ("runs", *checks))
 
 
-def _failed(name: str, errors: Mapping[str, str]) -> Check:
-    """The verdict on a check whose code failed: a note if the failure counts for another check."""
-    text = errors[name]
-    blamed = next((key for key, words in WORDS.items() if any(word in text for word in words)), "")
-    if (blamed or next(iter(errors))) == name:
-        return Check(name, "fail", "the code failed", "no error", None, (text,))
-    return Check(name, "note", UNMEASURED, "no error", None, (text,))
+def _blamed(text: str, checks: Iterable[str]) -> str:
+    """The check to which an error of the engine belongs; "runs" for an error of the code itself."""
+    return next(
+        (name for name, words in WORDS.items() if name in checks and any(word in text for word in words)), "runs"
+    )
 
 
 def _subject(place: str, parameters: dict[str, Any]) -> Subject:

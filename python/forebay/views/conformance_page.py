@@ -9,7 +9,7 @@ from forebay.views.chart import Chart, Curve, Look, Panel
 from forebay.views.conformance_text import answer_lines
 from forebay.views.page_charts import Figure, Switch, figure, missing
 from forebay.views.pages import Row, Table, render
-from forebay.views.scales import Axis, filled
+from forebay.views.scales import Axis, filled, share_axis
 
 if TYPE_CHECKING:
     from forebay.contract.answer import Conformance, Curves
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["conformance_page"]
 
 #: Looks of the class and of the two built-in algorithms beside it.
-LOOKS = (("blue", "solid", 2.0), ("orange", "dashed", 1.4), ("green", "dotted", 1.6))
+LOOKS = (("blue", "solid", 2.4), ("orange", "dashed", 1.4), ("green", "dotted", 1.6))
 #: Names of the series in the style sheet of pages, in the same order.
 SERIES = ("mine", "first", "second")
 #: Kinds of rows in the style sheet, by verdict.
@@ -58,7 +58,7 @@ def conformance_page(found: Conformance, *, command: str) -> str:
         The whole document.
     """
     rows = (
-        Row((each.title, each.verdict, each.figure, each.allowed), kind=KINDS[each.verdict]) for each in found.checks
+        Row((each.title, each.figure, each.allowed, each.verdict), kind=KINDS[each.verdict]) for each in found.checks
     )
     names = list(found.curves[0].series) if found.curves else []
     page = ConformancePage(
@@ -67,7 +67,7 @@ def conformance_page(found: Conformance, *, command: str) -> str:
         parameters=", ".join(f"{name} = {value}" for name, value in found.parameters.items()),
         good=found.passed,
         lines=tuple(answer_lines(found)),
-        checks=Table(("check", "verdict", "figure", "allowed"), tuple(rows)),
+        checks=Table(("check", "figure", "allowed", "verdict"), tuple(rows)),
         reasons=tuple(f"{each.title}: {reason}" for each in found.checks for reason in each.reasons),
         switches=() if missing() else tuple(map(Switch, SERIES, names)),
         figures=tuple(figure(each.title, _chart(each)) for each in found.curves),
@@ -83,11 +83,14 @@ def _chart(curves: Curves) -> Chart:
     """One picture: a line for each algorithm."""
     points = [point for each in curves.series.values() for point in each]
     across = filled(curves.across, (x for x, _ in points), by_decades=curves.by_decades)
-    most = 100.0 if "%" in curves.up else max(y for _, y in points)
-    up = Axis(curves.up, 0.0, most * 1.04 or 1.0)
+    least, most = min(y for _, y in points), max(y for _, y in points)
+    if curves.up.endswith("%"):
+        up = share_axis(curves.up, [least]) if least > 50 else Axis(curves.up, 0.0, 101.5)
+    else:
+        up = Axis(curves.up, 0.0, most * 1.04 or 1.0)
     few = all(len(each) <= 12 for each in curves.series.values())
     drawn = [
         Curve(each, Look(color, dash, width, marker="o" if few else ""), series=series)  # type: ignore[arg-type]
         for each, (color, dash, width), series in zip(curves.series.values(), LOOKS, SERIES, strict=True)
     ]
-    return Chart(across, (Panel(up, tuple(reversed(drawn))),), f"{curves.title}: {', '.join(curves.series)}")
+    return Chart(across, (Panel(up, drawn),), f"{curves.title}: {', '.join(curves.series)}")

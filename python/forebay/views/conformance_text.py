@@ -13,7 +13,7 @@ from forebay.text.formatting import counted
 from forebay.views.heading import Paragraph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from rich.console import RenderableType
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_lines", "conformance_text"]
 
+#: Most lines of the answer.
+MOST_LINES = 3
 STYLES = {"pass": "green", "fail": "red", "note": "yellow"}
 
 
@@ -43,17 +45,21 @@ def conformance_text(found: Conformance) -> RenderableType:
 
 def answer_lines(found: Conformance) -> list[str]:
     """The answer in three sentences: the count, the failures and the notes, and the speed."""
-    failed, notes = found.with_verdict("fail"), found.with_verdict("note")
+    failed = found.with_verdict("fail")
+    notes = [each for each in found.with_verdict("note") if each.reasons]
+    unmeasured = len(found.with_verdict("note")) - len(notes)
     passed = len(found.with_verdict("pass"))
     lines = [f"{found.place} passes {passed} of {counted(len(found.checks), 'check')}."]
     if failed:
         lines.append(f"It fails: {_names(failed)}.")
     if notes:
         lines.append(f"Notes: {_names(notes)}.")
-    if not failed:
-        lines.append(f"Its speed is {found['speed'].figure} of processor time.")
+    if unmeasured:
+        lines.append(f"{counted(unmeasured, 'check')} could not run.")
+    if "speed" in {each.name for each in found.with_verdict("pass")} and len(lines) < MOST_LINES:
+        lines.append(f"Its speed is {found['speed'].figure} of CPU time.")
     return lines
 
 
-def _names(checks: Sequence[Check]) -> str:
+def _names(checks: Iterable[Check]) -> str:
     return ", ".join(each.title for each in checks)
