@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from forebay.algorithms.processes import close_idle
+from forebay.algorithms.code_files import admit
+from forebay.algorithms.loading import Role
+from forebay.contract import control_checks, queue_checks
 from forebay.contract.answer import Conformance
 from forebay.contract.conforming import conformance
+from forebay.contract.trials import Subject, Trials
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "algorithms"
 
@@ -57,12 +60,18 @@ CONTROLLERS = {
         "on_event": "self.reduce(event.flight / 2 if event.kind != 'loss' else self.cwnd)",
     },
     "ecn": {"on_event": "self.reduce(event.flight / 2 if event.kind != 'mark' else self.cwnd)"},
-    "fairness": {"on_open": "self.weight = 20.0 if self.random.below(3) == 0 else 0.1"},
-    "share_newreno": {"on_event": "self.reduce(event.flight * 0.98)", "on_open": "self.weight = 20.0"},
-    "random_loss_5": {"on_event": "self.reduce(event.flight / 16)", "on_ack": "self.ssthresh = max(self.ssthresh, 2)"},
+    "fairness": {
+        "on_ack": "if not hasattr(self, 'most'): self.most = 8.0 if ack.now > 0.5 else math.inf\n"
+        "        self.cwnd = min(self.cwnd, self.most)"
+    },
+    "share_cubic share_newreno": {
+        "on_event": "self.reduce(event.flight * (0.5 if event.kind == 'mark' else 0.95))",
+        "on_open": "self.weight = 6.0",
+    },
+    "random_loss_1": {"on_open": "self.weight = 0.2"},
+    "random_loss_5": {"more": "def on_timeout(self, event): self.ssthresh = 2.0; self.cwnd = 1.0; self.weight = 0.1"},
     "equal_results": {"imports": "from random import random", "on_open": "self.weight = 1.0 + 0.01 * random()"},
     "pinned_math": {"on_open": "self.weight = math.exp(0.0)"},
-    "speed": {"on_ack": "sum(range(400))"},
     "runs": {"on_event": "self.reduce(event.flight / 0)"},
 }
 QUEUES = {
@@ -70,27 +79,39 @@ QUEUES = {
     "conservation": {"dequeue": "if len(self.packets) > 5: return self.packets[0]"},
     "work": {"dequeue": "self.count += 1\n        if self.count % 500 == 0: return None"},
     "memory": {"enqueue": ""},
-    "marks": {
-        "enqueue": "if not self.fits(packet): return False\n"
-        "        if len(self.packets) >= 10: packet.mark()"
-    },
+    "marks": {"enqueue": "if not self.fits(packet): return False\n        if len(self.packets) >= 10: packet.mark()"},
     "equal_results": {
         "imports": "import time",
         "enqueue": "if not self.fits(packet) or time.time_ns() % 1000 == 0: return False",
     },
-    "pinned_math": {"imports": "from math import log2", "enqueue": "if log2(4) != 2 or not self.fits(packet): return False"},
-    "speed": {"dequeue": "sum(range(2000))"},
+    "pinned_math": {
+        "imports": "from math import log2",
+        "enqueue": "if log2(4) != 2 or not self.fits(packet): return False",
+    },
     "runs": {"dequeue": "self.count = 1 / 0"},
 }
 
 
-def broken(folder: Path, template: str, parts: dict[str, str]) -> Conformance:
-    """The verdicts on a template with some parts replaced."""
+def written(folder: Path, template: str, parts: dict[str, str]) -> Path:
+    """A file with a template, some parts of which are replaced."""
     defaults = CONTROL_PARTS if template is CONTROL else QUEUE_PARTS
     path = folder / "mine.py"
     path.write_text(template.format(**(defaults | parts)), encoding="utf-8")
-    close_idle()
-    return conformance(f"{path}:Mine", allow_code=True)
+    return path
+
+
+def broken(folder: Path, template: str, parts: dict[str, str]) -> Conformance:
+    """The verdicts on a template with some parts replaced."""
+    return conformance(f"{written(folder, template, parts)}:Mine", allow_code=True)
+
+
+def subject(folder: Path, template: str, parts: dict[str, str]) -> Subject:
+    """A template with some parts replaced, as the checks take it."""
+    source = written(folder, template, parts).read_text(encoding="utf-8")
+    table = {"python": "mine.py:Mine", "source": source}
+    role: Role = "controller" if template is CONTROL else "discipline"
+    admit("mine.py:Mine", source, role)
+    return Subject("mine.py:Mine", role, table, source)
 
 
 def failures(found: Conformance) -> dict[str, str]:
@@ -112,7 +133,18 @@ def test_the_template_without_a_fault_passes(tmp_path: Path, template: str) -> N
 
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_a_broken_congestion_control_fails_the_intended_check(tmp_path: Path, name: str) -> None:
-    assert list(failures(broken(tmp_path, CONTROL, CONTROLLERS[name]))) == [name]
+    assert list(failures(broken(tmp_path, CONTROL, CONTROLLERS[name]))) == name.split()
+
+
+def test_slow_code_fails_the_check_of_speed(tmp_path: Path) -> None:
+    for check, template, slow in (
+        (control_checks.speed, CONTROL, {"on_ack": "sum(range(800))"}),
+        (queue_checks.speed, QUEUE, {"dequeue": "sum(range(2000))"}),
+    ):
+        found = check(Trials(subject(tmp_path, template, slow), tmp_path))
+        assert found.verdict == "fail"
+        assert found.value is not None
+        assert 1000 < found.value < 300_000
 
 
 @pytest.mark.parametrize("name", QUEUES)

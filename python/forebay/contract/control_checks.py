@@ -14,7 +14,17 @@ from forebay.contract import static_checks
 from forebay.contract.answer import Check, Verdict
 from forebay.contract.trials import RTT_S, Trials, flows, goodput, numbers
 
-__all__ = ["BUFFERS", "CONTROL_CHECKS", "ECN_QUEUE", "ECN_UTILIZATION", "JAIN", "LOSS_GOODPUT", "SHARE", "SPEED"]
+__all__ = [
+    "ATTEMPTS",
+    "BUFFERS",
+    "CONTROL_CHECKS",
+    "ECN_QUEUE",
+    "ECN_UTILIZATION",
+    "JAIN",
+    "LOSS_GOODPUT",
+    "SHARE",
+    "SPEED",
+]
 
 #: Smallest Jain index of four flows with equal round trips. Vegas has 0.67; Swift has 0.32 outside of data centers.
 JAIN = 0.6
@@ -32,6 +42,8 @@ ECN_UTILIZATION = 0.7
 INITIAL_WINDOW = 10
 #: Fewest acknowledgments for each second of processor time.
 SPEED = 300_000.0
+#: Most runs of which the fastest counts, because other processes slow some down.
+ATTEMPTS = 2
 #: Most reasons that a check lists.
 MOST_REASONS = 5
 
@@ -86,7 +98,7 @@ def loss(trials: Trials) -> Check:
 def ecn(trials: Trials) -> Check:
     """The queue behind a link that marks from 20 packets on, and the utilization that remains."""
     link = {"buffer": "200p", "queue": {"kind": "step", "threshold": "20p"}}
-    report = trials.run(flows(trials.subject.table, 2, ecn=True), link=link)
+    report = trials.run(flows(trials.subject.table, 2, ecn=True, start=["0s", "100ms"]), link=link)
     queue, used = report.metrics["queue_mean_packets"].mean, report.metrics["utilization"].mean
     passed = queue <= ECN_QUEUE and used >= ECN_UTILIZATION
     figure = f"{queue:.0f} packets, {100 * used:.0f} % used"
@@ -193,11 +205,13 @@ def pinned_math(trials: Trials) -> Check:
 def speed(trials: Trials) -> Check:
     """The acknowledgments for each second of processor time, the engine's own work included."""
     found = 0.0
-    for _ in range(2):
+    for _ in range(ATTEMPTS):
         cost = trials.run(
             flows(trials.subject.table), link={"rate": "100Mbps"}, run={"warmup": "0s", "measure": "10s"}
         ).cost
         found = max(found, cost.data_packets / max(cost.cpu_s, 1e-9))
+        if found >= SPEED:
+            break
     return Check("speed", _verdict(found >= SPEED), f"{found:,.0f} ACKs/s", f"≥ {SPEED:,.0f} ACKs/s", found)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from forebay.algorithms.processes import close_idle
 from forebay.contract.answer import Check, Verdict
-from forebay.contract.control_checks import equality, pinned_math
+from forebay.contract.control_checks import ATTEMPTS, equality, pinned_math
 from forebay.contract.trials import PACKET, Trials, flows, numbers
 
 __all__ = ["LIMIT", "QUEUE_CHECKS", "SIGNAL", "SPEED", "WORDS"]
@@ -112,13 +112,8 @@ def marks(trials: Trials) -> Check:
         return Check("marks", "pass", "none", allowed, 0.0)
     ratio = without / max(with_ecn, 1.0)
     figure = "none" if ratio <= SIGNAL else f"queue {ratio:.1f} × without ECN"
-    reasons = (
-        ()
-        if ratio <= SIGNAL
-        else (
-            f"The queue may be {SIGNAL:g} × that with ECN: what cannot be marked has to be dropped (RFC 3168, section 5).",
-        )
-    )
+    reason = f"It may be {SIGNAL:g} × that with ECN: what cannot be marked has to be dropped (RFC 3168, section 5)."
+    reasons = () if ratio <= SIGNAL else (reason,)
     return Check("marks", _verdict(ratio <= SIGNAL), figure, allowed, ratio, reasons)
 
 
@@ -135,10 +130,12 @@ def equal_results(trials: Trials) -> Check:
 def speed(trials: Trials) -> Check:
     """The packets for each second of processor time, the engine's own work included."""
     found = 0.0
-    for _ in range(2):
+    for _ in range(ATTEMPTS):
         link = {"rate": "100Mbps", "queue": trials.subject.table}
         cost = trials.run(flows("newreno", 2), link=link, run={"warmup": "0s", "measure": "10s"}).cost
         found = max(found, cost.data_packets / max(cost.cpu_s, 1e-9))
+        if found >= SPEED:
+            break
     allowed = f"≥ {SPEED:,.0f} packets/s"
     return Check("speed", _verdict(found >= SPEED), f"{found:,.0f} packets/s", allowed, found)
 

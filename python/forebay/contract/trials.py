@@ -16,6 +16,8 @@ __all__ = ["PACKET", "RATE", "RTT_S", "Subject", "Trials", "flows", "goodput", "
 
 #: Bits per second, round trip in seconds and bytes of a packet in most scenarios: the BDP is 67 packets.
 RATE, RTT_S, PACKET = 20e6, 0.04, 1500
+#: Receive window in packets. Without it, a window without bounds makes a run without end.
+MOST_WINDOW = 2000
 LINK = {"rate": "20Mbps", "buffer": "1BDP"}
 RUN = {"warmup": "10s", "measure": "60s", "replications": 1}
 
@@ -93,7 +95,8 @@ class Trials:
 def flows(cca: Any, count: int = 1, name: str = "mine", **keys: Any) -> dict[str, Any]:
     """A group of long flows, which start within a second of each other."""
     start = {"start": {"uniform": ["0s", "1s"]}} if count > 1 else {}
-    return {"name": name, "count": count, "rtt": f"{RTT_S * 1000:g}ms", "cca": cca} | start | keys
+    limit = {"receive_window": f"{MOST_WINDOW}p"}
+    return {"name": name, "count": count, "rtt": f"{RTT_S * 1000:g}ms", "cca": cca} | limit | start | keys
 
 
 def goodput(report: Report, name: str = "mine") -> float:
