@@ -136,6 +136,12 @@ def test_a_broken_congestion_control_fails_the_intended_check(tmp_path: Path, na
     assert list(failures(broken(tmp_path, CONTROL, CONTROLLERS[name]))) == name.split()
 
 
+def test_a_difference_between_processes_that_the_text_hides_is_found(tmp_path: Path) -> None:
+    hidden = {"on_open": "self.weight = 1.0 + ('text'.__hash__() % 100_003) / 1e6"}
+    found = control_checks.equal_results(Trials(subject(tmp_path, CONTROL, hidden), tmp_path))
+    assert (found.verdict, found.figure, found.reasons) == ("fail", "different", ())
+
+
 def test_slow_code_fails_the_check_of_speed(tmp_path: Path) -> None:
     for check, template, slow in (
         (control_checks.speed, CONTROL, {"on_ack": "sum(range(800))"}),
