@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from forebay.comparison.answers import Comparison
     from forebay.comparison.comparison import compare
     from forebay.configuration.verbs import Configuration, Translation, configure, translate
+    from forebay.contract.answer import Check, Conformance
+    from forebay.contract.conforming import conformance
     from forebay.explanation import Explanation, explain
     from forebay.fabric.audit_answer import Audit, Finding
     from forebay.fabric.headroom import headroom
@@ -64,10 +66,12 @@ __all__ = [
     "Audit",
     "Axis",
     "BufferSize",
+    "Check",
     "CheckReport",
     "ClassSizing",
     "Comparison",
     "Configuration",
+    "Conformance",
     "Cost",
     "Emulated",
     "Estimate",
@@ -96,6 +100,7 @@ __all__ = [
     "check",
     "compare",
     "configure",
+    "conformance",
     "emulate",
     "explain",
     "feasible_map",
@@ -114,10 +119,12 @@ _HOMES = {
     "Audit": "forebay.fabric.audit_answer",
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.results.report",
+    "Check": "forebay.contract.answer",
     "CheckReport": "forebay.search.check_report",
     "ClassSizing": "forebay.search.class_answer",
     "Comparison": "forebay.comparison.answers",
     "Configuration": "forebay.configuration.verbs",
+    "Conformance": "forebay.contract.answer",
     "Cost": "forebay.results.report",
     "Emulated": "forebay.measurement.emulating",
     "Estimate": "forebay.results.report",
@@ -140,6 +147,7 @@ _HOMES = {
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
     "configure": "forebay.configuration.verbs",
+    "conformance": "forebay.contract.conforming",
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",

@@ -247,6 +247,9 @@ def _prepare(page: str, folder: Path) -> None:
         (code, scenario) = (next(block for block in _code(page) if kind in block.text) for kind in ("@data", "[link]"))
         (folder / "delay.py").write_text(code.text, encoding="utf-8")
         (folder / "delay.toml").write_text(scenario.text, encoding="utf-8")
+    if page == "docs/guides/conformance.md":
+        code = next(block for block in _code("docs/tutorials/own-algorithm.md") if "@data" in block.text)
+        (folder / "delay.py").write_text(code.text, encoding="utf-8")
     if page == "README.md":
         requested = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(requested.text, encoding="utf-8")

@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("phase_effects",),
     ("scenario",),
     ("atlas", "configuration", "fabric", "measurement"),
-    ("comparison", "explanation", "laboratory", "observation", "search", "sweeps"),
+    ("comparison", "contract", "explanation", "laboratory", "observation", "search", "sweeps"),
     ("views",),
     ("papers",),
     ("commands",),

@@ -45,7 +45,7 @@ class _Answers:
 
 
 def _watch(answers: _Answers, longest_s: float) -> None:
-    """Write signs of life, and end the process if a call of the code takes too long."""
+    """Write signs of life. End the process if a call of the code takes too long, or if the parent has ended."""
     while True:
         time.sleep(BEAT_S)
         loading = LOADING.get("since")
@@ -54,8 +54,10 @@ def _watch(answers: _Answers, longest_s: float) -> None:
             text = f"{_place()}: one call of the code has run for {longest_s:.3g} s, and was ended"
             answers.write({"error": "CodeError", "text": text})
             os._exit(1)
-        with suppress(OSError):
+        try:
             answers.write(None)
+        except OSError:
+            os._exit(0)  # The parent has ended, and reads no answer.
 
 
 #: The time at which the present loading of a file began, if one is in progress.
