@@ -45,10 +45,10 @@ impl Translation {
         let run = scenario.run();
         let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
         for group in scenario.flows() {
-            refuse_unmodeled(group, end)?;
             if group.routing.is_some() {
                 return Err(unsupported("flows between hosts of a `[fabric]`"));
             }
+            refuse_unmodeled(group, end)?;
             let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
             if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
                 return Err(unsupported(format!("`ecn` (group `{}`)", group.name)));

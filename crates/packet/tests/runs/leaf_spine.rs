@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
-use forebay_scenario::{Cost, Format, Metric, Report, Scenario};
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Cost, Engine, Format, Metric, Report, RunOptions, Scenario};
 
-use super::{of_group, replication, run, run_with, scenario};
+use super::{of_group, replication, run, run_with, scenario, traced};
 
 /// Bits of a packet.
 const BITS: f64 = 12_000.0;
@@ -149,7 +150,12 @@ fn a_shorter_path_has_the_round_trip_of_its_own_cables() {
         "cable = \"198m\"\n[fabric.uplink]\ndelay = \"3us\"\n[[flows]]\nname = \"one\"\nworkload = { finite = { size = \"1460B\" } }\nfrom = \"host1\"\nstart = \"10us\"\nprocessing = \"0s\"\n[fabric.spine_port]\ndelay = \"4us\"\n[run]\nwarmup = \"0s\"\nmeasure = \"1ms\"\n",
     );
     let transmission = BITS / 10e9;
-    for (to, links, delays) in [("host2", 2.0, 2e-6), ("host4", 4.0, 9e-6)] {
+    // The first receiver of a group whose longest path has other lengths, and single ones.
+    for (to, receivers, links, delays) in [
+        ("host2", "host2", 2.0, 2e-6),
+        ("host2", "[\"host2\", \"host4\"]", 2.0, 2e-6),
+        ("host4", "host4", 4.0, 9e-6),
+    ] {
         let target = format!(
             "fabric.target={}",
             if to == "host2" {
@@ -159,7 +165,7 @@ fn a_shorter_path_has_the_round_trip_of_its_own_cables() {
             }
         );
         // The port to the host is the target, which its packets cross.
-        let report = run_with(&text, &[format!("flows.one.to={to}"), target]);
+        let report = run_with(&text, &[format!("flows.one.to={receivers}"), target]);
         let times = report.groups[0].completions.as_ref().expect("a completion");
         let expected = links * transmission + 2.0 * delays;
         let time = times.completion_time_s["p50"];
@@ -331,19 +337,30 @@ fn a_ring_all_reduce_takes_its_steps_one_after_the_other() {
     }
 }
 
-/// In one leaf all ways are equal, and so is each step: within a packet.
+/// In one leaf all ways are equal, and so is each step, to the tick.
 #[test]
 fn a_ring_in_one_leaf_takes_the_steps_of_its_closed_form() {
     let (hosts, packets) = (5.0, 200.0);
     let text = fabric(
         (1, 1, 5),
-        "cable = \"198m\"\n[[flows]]\nname = \"ring\"\ninitial_window = \"10000p\"\nprocessing = \"0s\"\nworkload = { ring_all_reduce = { size = \"1460kB\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"20ms\"\n",
+        "cable = \"198m\"\n[[flows]]\nname = \"ring\"\ninitial_window = \"10000p\"\nprocessing = \"0s\"\nworkload = { ring_all_reduce = { size = \"1460kB\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"5ms\"\n[trace]\nrecord = [\"transfers\"]\n",
     );
+    let report = traced(&text);
+    let transfers = &report.traces.as_ref().expect("traces").transfers;
     let packet = BITS / 10e9;
-    let step = packets * packet + 2e-6;
-    let time = round(&text);
-    let expected = 2.0 * (hosts - 1.0) * (step + packet);
-    assert!((time / expected - 1.0).abs() < 0.01, "{time} {expected}");
+    let step = packets * packet + packet + 2e-6;
+    let round = 2.0 * (hosts - 1.0) * step;
+    for host in 0..5 {
+        let mut own = transfers.iter().filter(|each| each.user == host);
+        for number in 1..=2 {
+            let end = own.next().expect("a round").completed_s;
+            let expected = f64::from(number) * round;
+            assert!(
+                (end - expected).abs() < 1e-11,
+                "{host} {number}: {end} {expected}"
+            );
+        }
+    }
 }
 
 /// A host of a ring that begins late delays the steps of the others: no part is sent before the one
@@ -379,4 +396,34 @@ fn an_all_to_all_takes_the_time_of_the_hosts_links() {
     let time = of_group(&report, 0, Metric::RequestTimeP50);
     assert!((least..1.15 * least).contains(&time), "{time} {least}");
     assert_eq!(report.groups[0].flows, 56);
+}
+
+/// Twice the hosts need about twice the memory: the estimate is that of one receiver for each.
+#[test]
+fn the_memory_of_a_fabric_is_estimated_for_all_its_receivers() {
+    let total = |hosts: usize| {
+        let text = fabric(
+            (2, 2, hosts),
+            "[[flows]]\nname = \"web\"\nrtt = \"10us\"\nworkload = { open_loop = { load = 0.5, size = \"1MB\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"5ms\"\n",
+        );
+        let scenario = scenario::<&str>(&text, &[]);
+        let needs = PacketEngine.needs(&scenario, &RunOptions::default());
+        let of = |key: &str| {
+            needs
+                .iter()
+                .filter(|need| need.key.starts_with(key))
+                .map(|need| need.bytes)
+                .sum::<f64>()
+        };
+        (of("flows.web"), of("links.leaf1-host1.buffer"))
+    };
+    let ((flows, waiting), (more_flows, more_waiting)) = (total(8), total(16));
+    assert!(
+        (1.8..2.8).contains(&(more_flows / flows)),
+        "{flows} {more_flows}"
+    );
+    assert!(
+        (1.8..2.8).contains(&(more_waiting / waiting)),
+        "{waiting} {more_waiting}"
+    );
 }

@@ -37,6 +37,9 @@ pub const MARGIN: f64 = 2.0;
 /// The key of the memory that a run takes whatever the scenario contains.
 const A_RUN: &str = "run";
 
+/// The key of the memory that each group takes.
+const GROUPS: &str = "flows";
+
 /// The hint about more memory in a refusal.
 pub const MORE_MEMORY: &str = "`--memory` allows more";
 
@@ -58,7 +61,12 @@ impl Scenario {
         if self.has_routes() {
             let (one, receivers) = self.of_one_receiver();
             let mut needs = one.needs(each, traces);
-            for need in needs.iter_mut().filter(|need| need.key != A_RUN) {
+            // Each port has its queue already, but packets and flows are only those of one.
+            let once = |need: &Need| {
+                let last = need.key.rsplit('.').next();
+                [A_RUN, GROUPS].contains(&&*need.key) || last == Some("queue")
+            };
+            for need in needs.iter_mut().filter(|need| !once(need)) {
                 need.bytes *= receivers;
             }
             return needs;
@@ -67,7 +75,7 @@ impl Scenario {
         let groups = self.flows().len() as f64;
         let mut needs = vec![
             Need::new(A_RUN, 1.0, "run", each.run(self)),
-            Need::new("flows", groups, "group", each.group(self)),
+            Need::new(GROUPS, groups, "group", each.group(self)),
         ];
         for (group, (key, count)) in self.flows().iter().zip(&alive) {
             let (noun, bytes) = if group.responsive() {

@@ -412,3 +412,16 @@ fn every_key_of_a_fabric_and_its_groups_changes_the_scenario() {
         assert!(values.iter().any(|(known, _)| *known == name), "{name}");
     }
 }
+
+#[test]
+fn a_collective_is_among_the_hosts_that_are_named() {
+    for (workload, flows) in [("all_to_all", 12), ("ring_all_reduce", 4)] {
+        let workload = format!("flows.web.workload={{ {workload} = {{ size = \"1MB\" }} }}");
+        let scenario = changed(&[&workload, "flows.web.from=leaf1"]).unwrap();
+        let group = &scenario.flows()[0];
+        assert_eq!(group.count, flows);
+        let shape = shape_of(&scenario);
+        assert!(group.crosses(shape.host_port(3)) && !group.crosses(shape.host_port(4)));
+        assert!(!group.crosses(shape.uplink(0, 0)));
+    }
+}

@@ -288,6 +288,10 @@ mod tests {
         assert!((0..7).all(|index| incast.pair(index).to == 3));
         assert!(!incast.crosses(SHAPE.nic(3)));
         assert!(incast.crosses(SHAPE.spine_port(1, 0)) && !incast.crosses(SHAPE.spine_port(1, 1)));
+        // A port that no packet crosses leads nowhere.
+        assert!(incast.leads(SHAPE.nic(4), SHAPE.uplink(1, 0)));
+        assert!(!incast.leads(SHAPE.nic(3), SHAPE.uplink(0, 0)));
+        assert!(!incast.leads(SHAPE.spine_port(1, 1), SHAPE.host_port(5)));
         assert!(Routing::new(SHAPE, &hosts(3..4), &hosts(3..4)).is_none());
     }
 
