@@ -237,8 +237,8 @@ fn mistakes_name_the_line_and_the_key() {
         ),
         (
             "memory_alpha = 1",
-            "colour = 1",
-            "fabric.toml:14: fabric.port.colour: unknown key `colour`;",
+            "weight = 1",
+            "fabric.toml:14: fabric.port.weight: unknown key `weight`;",
         ),
         (
             "delay  = \"2us\"",
