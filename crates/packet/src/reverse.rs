@@ -227,3 +227,45 @@ impl RemoteReceiver {
         self.receiver.acknowledgment_due()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Arrival;
+
+    /// The packets that the acknowledgments with these numbers announce, if all before are lost.
+    fn announced(receiver: &mut RemoteReceiver, number: u32) -> Vec<u32> {
+        let next = || receiver.next_announced(number);
+        std::iter::from_fn(next).map(|(packet, _)| packet).collect()
+    }
+
+    #[test]
+    fn a_lost_nack_stays_lost_and_its_packet_is_discarded() {
+        for is_lost in [false, true] {
+            let policy = (Recovery::GoBackN, DelayedAck::AT_ONCE);
+            let mut receiver = RemoteReceiver::new((0, Time::ZERO), policy, None);
+            receiver.restart(1);
+            let mut numbers = Vec::new();
+            // 2 is missing: 3 causes a NACK, 4 and 5 nothing.
+            for packet in [1, 3, 4, 5, 2] {
+                let arrival = Arrival {
+                    packet,
+                    now: Time::ZERO,
+                    pushed: false,
+                    rtt: Time::ZERO,
+                };
+                let marked = false;
+                match receiver.receive(PendingPacket { arrival, marked }) {
+                    AckDecision::Immediate { .. } => numbers.push(receiver.set_out()),
+                    reply => assert_eq!(reply, AckDecision::Discarded),
+                }
+            }
+            assert_eq!((receiver.rcv_nxt(), numbers.len()), (3, 3));
+            assert_eq!(announced(&mut receiver, numbers[0]), [1]);
+            if !is_lost {
+                assert_eq!(announced(&mut receiver, numbers[1]), [3]);
+            }
+            assert_eq!(announced(&mut receiver, numbers[2]), [2]);
+        }
+    }
+}

@@ -112,3 +112,19 @@ fn a_nack_acknowledges_what_has_arrived_in_order() {
     assert_eq!(wire.connection.control.sender.unacknowledged, 4);
     assert_eq!(again[0], 3);
 }
+
+/// A packet that was sent for the first time in a recovery is sent again by a second NACK: its
+/// acknowledgment does not tell which of the two arrived (Karn's algorithm).
+#[test]
+fn a_second_nack_ends_the_measurement_of_a_round_trip() {
+    let mut wire = after_arrivals(0);
+    wire.arrive(1);
+    for packet in 0..13 {
+        wire.arrive(packet);
+    }
+    let timed = |wire: &Wire| wire.connection.control.sender.timed;
+    assert_eq!(timed(&wire).unwrap().packet.get(), 21);
+    assert!(wire.arrive(14).starts_with(&[13]));
+    assert_eq!(wire.connection.control.sender.state, LossState::Recovery);
+    assert_eq!(timed(&wire), None);
+}
