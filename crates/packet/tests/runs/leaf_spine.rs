@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use forebay_packet::PacketEngine;
-use forebay_scenario::{Cost, Engine, Format, Metric, Report, RunOptions, Scenario};
+use forebay_scenario::{Cost, Engine, Format, LinkReport, Metric, Report, RunOptions, Scenario};
 
 use super::{of_group, replication, run, run_with, scenario, traced};
 
@@ -272,6 +272,12 @@ fn random_transfers_offer_the_load_of_the_hosts_links() {
             ),
         );
         let report = run(&text);
+        // Random hosts send different numbers of transfers: 7 degrees of freedom, as above.
+        let sent = carried(&report, 0.1, between("host", "leaf"));
+        let each = sum(sent.clone()) / 8.0 / (20.0 * BITS);
+        let off = sent.iter().map(|bits| bits / (20.0 * BITS) - each);
+        let chi: f64 = off.map(|off| off * off / each).sum();
+        assert!((0.6..24.3).contains(&chi), "{chi}");
         for bits in [
             carried(&report, 0.1, between("host", "leaf")),
             carried(&report, 0.1, between("leaf", "host")),
@@ -426,4 +432,51 @@ fn the_memory_of_a_fabric_is_estimated_for_all_its_receivers() {
         (1.8..2.8).contains(&(more_waiting / waiting)),
         "{waiting} {more_waiting}"
     );
+}
+
+/// With a window of a packet each packet waits for the acknowledgment of the one before: the way
+/// back is the rest of the round trip.
+#[test]
+fn acknowledgments_of_a_ring_return_after_the_rest_of_the_round_trip() {
+    let text = fabric(
+        (1, 1, 3),
+        "cable = \"198m\"\n[[flows]]\nname = \"ring\"\ninitial_window = \"1p\"\nreceive_window = \"1p\"\nprocessing = \"0s\"\nworkload = { ring_all_reduce = { size = \"17520B\" } }\n[run]\nwarmup = \"0s\"\nmeasure = \"1ms\"\n[trace]\nrecord = [\"transfers\"]\n",
+    );
+    let report = traced(&text);
+    let first = report.traces.as_ref().expect("traces").transfers[0].completed_s;
+    // Two transmissions and both cables, and both cables back: four packets of a part, four steps. A
+    // step begins with the last arrival, and its first packet when that is acknowledged.
+    let there = 2.0 * BITS / 10e9 + 2e-6;
+    let expected = 4.0 * (3.0 * (there + 2e-6) + there) + 3.0 * 2e-6;
+    assert!((first - expected).abs() < 1e-11, "{first} {expected}");
+}
+
+/// Lossless ports of a fabric pause the ports and the hosts before them, and lose nothing.
+#[test]
+fn pauses_of_a_lossless_fabric_reach_the_ports_before() {
+    let pfc = "pfc = { xoff = \"30kB\", xon = \"20kB\", headroom = \"100kB\" }\n";
+    let text = fabric(
+        (2, 1, 8),
+        &format!(
+            "{pfc}[fabric.nic]\n{pfc}[[flows]]\nname = \"servers\"\nrtt = \"10us\"\ninitial_window = \"1000p\"\nworkload = {{ incast = {{ servers = 7, size = \"292kB\", pause = \"100us\" }} }}\n{RUN}"
+        ),
+    );
+    let report = run(&text);
+    let is_above_zero = |link: &LinkReport, metric| {
+        let found = link.metrics.get(&metric);
+        found.is_some_and(|found| found.mean > 0.0)
+    };
+    let lost = report
+        .links
+        .iter()
+        .any(|link| is_above_zero(link, Metric::LossRate));
+    assert!(!lost && report.metrics[&Metric::LossRate].mean == 0.0);
+    let paused = report
+        .links
+        .iter()
+        .filter(|link| is_above_zero(link, Metric::PausedTime));
+    let paused: Vec<&str> = paused.map(|link| &*link.name).collect();
+    for port in ["spine1-leaf1", "leaf2-spine1", "host5-leaf2", "host2-leaf1"] {
+        assert!(paused.contains(&port), "{port}: {paused:?}");
+    }
 }

@@ -31,3 +31,18 @@ impl IdleSlots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_taken_again_by_a_transfer_with_its_path_only() {
+        let (one, other) = (Route::new(0), Route::new(4));
+        let mut slots = IdleSlots::ByPath(HashMap::new());
+        slots.add(one, ResponsiveId::new(7));
+        assert_eq!(slots.take(other), None);
+        assert_eq!(slots.take(one), Some(ResponsiveId::new(7)));
+        assert_eq!(slots.take(one), None);
+    }
+}
