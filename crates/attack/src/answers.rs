@@ -326,7 +326,10 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
         let waits = target.shaper.is_some()
             || target.medium.is_some()
             || target.opportunities().is_some()
-            || scenario.links().iter().any(forebay_scenario::Link::is_lossless);
+            || scenario
+                .links()
+                .iter()
+                .any(forebay_scenario::Link::is_lossless);
         let held = f64::from(u8::from(waits));
         let most = most as f64 + held;
         assert!(

@@ -444,8 +444,8 @@ fn acknowledgments_of_a_ring_return_after_the_rest_of_the_round_trip() {
     );
     let report = traced(&text);
     let first = report.traces.as_ref().expect("traces").transfers[0].completed_s;
-    // Two transmissions and both cables, and both cables back: four packets of a part, four steps. A
-    // step begins with the last arrival, and its first packet when that is acknowledged.
+    // Two transmissions and both cables, and both cables back: four packets of a part, four steps.
+    // A step begins with the last arrival, and its first packet when that is acknowledged.
     let there = 2.0 * BITS / 10e9 + 2e-6;
     let expected = 4.0 * (3.0 * (there + 2e-6) + there) + 3.0 * 2e-6;
     assert!((first - expected).abs() < 1e-11, "{first} {expected}");
