@@ -18,10 +18,10 @@ from forebay.search.plan import Outcome, Plan
 from forebay.search.planning import reach
 from forebay.search.port_classes import PortClass, PortClasses, needs_larger_buffer
 from forebay.search.search_state import SearchState
-from forebay.search.sizing_steps import CONFIDENCE_OF_ONE, CONFIRMATIONS, SizingSteps
+from forebay.search.sizing_steps import CONFIDENCE_OF_ONE, CONFIRMATIONS, SizingSteps, StepState
 from forebay.search.smallest import LEAP
 
-__all__ = ["ClassState", "ClassSteps"]
+__all__ = ["ClassSteps"]
 
 #: Runs at the configured buffers.
 FIRST = 4
@@ -29,28 +29,6 @@ FIRST = 4
 AROUND, GAP = 4, 2.0
 #: Passes over all classes; a quick look has one.
 PASSES = 2
-
-
-@dataclass(slots=True)
-class ClassState:
-    """The progress of the sizing of one class.
-
-    Attributes
-    ----------
-    binding : str or None
-        The goal that keeps the buffer from being smaller.
-    not_reduced : bool
-        Whether no goal asks the buffer for room.
-    failed : bool
-        Whether the last search found no buffer.
-    around : dict or None
-        The other buffers at the last search.
-    """
-
-    binding: str | None = None
-    not_reduced: bool = False
-    failed: bool = False
-    around: dict[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -71,12 +49,12 @@ class ClassSteps(SizingSteps):
 
     classes: PortClasses
     sizes: dict[str, int] = field(init=False)
-    states: dict[str, ClassState] = field(init=False)
+    states: dict[str, StepState] = field(init=False)
     variable: JointBuffers = field(init=False)
 
     def __post_init__(self) -> None:
         self.sizes = self.classes.configured
-        self.states = {each.key: ClassState() for each in self.classes.every}
+        self.states = {each.key: StepState() for each in self.classes.every}
         self.variable = self._buffers.joint
         self._open(self.variable, self.variable.place_of(self.sizes), JointWords(self.variable.at))
 
@@ -143,7 +121,7 @@ class ClassSteps(SizingSteps):
         state.around, state.failed = around, False
         goals = self.classes.decided_by(of)
         if not goals:
-            state.not_reduced = True
+            state.unchanged = True
             return
         variable = self._buffers.of_class(of.key, str(number), around)
         plan = self._plan_of_class(variable, around_answer=is_repeated)
@@ -153,10 +131,10 @@ class ClassSteps(SizingSteps):
             state.failed = True
             self.sizes[of.key] = self.sizes[of.key] if outcome.compromise is None else outcome.compromise
         elif outcome.buffer == plan.floor and not any(needs_larger_buffer(goal) for goal in self.classes.own(of)):
-            state.not_reduced, state.binding = True, None
+            state.unchanged, state.binding = True, None
             self.sizes[of.key] = self._retained_buffer(of, search, outcome)
         else:
-            state.not_reduced = False
+            state.unchanged = False
             self.sizes[of.key] = outcome.buffer
 
     def _retained_buffer(self, of: PortClass, search: SearchState, outcome: Outcome) -> int:
@@ -169,7 +147,7 @@ class ClassSteps(SizingSteps):
         size = self.sizes[variable.key]
         most, ceiling = reach(variable.scale, at_least=max(size, self.classes.configured[variable.key]))
         derived = delay_bounds(variable)
-        if around_answer and not self.states[variable.key].not_reduced:
+        if around_answer and not self.states[variable.key].unchanged:
             low, high = max(1, size // AROUND), min(ceiling, max(8, AROUND * size))
             return replace(self._plan(low, high, ceiling, (size,)), gap=GAP, met_up_to=derived)
         return replace(self._plan(1, max(most, size), ceiling, (size,)), met_up_to=derived)
@@ -230,6 +208,6 @@ class ClassSteps(SizingSteps):
             factor = (1 + self.precision.resolution) ** attempt if attempt <= 2 else LEAP ** (attempt - 2)
             _, ceiling = reach(BufferVariable(self.classes.scenario, of.key).scale, at_least=size)
             self.sizes[of.key] = min(ceiling, max(size + 1, math.ceil(size * factor)))
-            self.states[of.key].binding, self.states[of.key].not_reduced = goal.key, False
-        elif self.states[of.key].not_reduced:
+            self.states[of.key].binding, self.states[of.key].unchanged = goal.key, False
+        elif self.states[of.key].unchanged:
             self.sizes[of.key] = max(1, math.floor(size / LEAP))

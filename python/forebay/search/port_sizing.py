@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import _core
-from forebay.configuration.access import Access
-from forebay.configuration.configuring import Configuration, check, configure, unconfigured
+from forebay.configuration.configuring import check
 from forebay.configuration.jitter import Jitter, jittered
-from forebay.configuration.platforms.platform import Platform
-from forebay.configuration.port import Port
 from forebay.engines import run_s
-from forebay.results.report import Report
-from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario
-from forebay.search import findings
-from forebay.search.evidence import Evidence
 from forebay.search.evidence_warnings import warnings
 from forebay.search.goals import Goals
+from forebay.search.joint_answer import configurations, deadline, joint_answer, take
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means
 from forebay.search.options import Execution, Extras, Precision
@@ -37,7 +30,6 @@ from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.shorter_runs import ShorterRuns
 from forebay.search.strata import strata
 from forebay.search.unmeasured import of_assumptions
-from forebay.text.formatting import counted
 
 if TYPE_CHECKING:
     from forebay.measurement.cluster import Cluster
@@ -159,74 +151,26 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
             steps.leave_undecided()
         answer = _answer(steps, runs, added, started)
     answer = replace(answer, scenario=requested).resting_on(of_assumptions(scenario.assumed))
-    return replace(answer, configurations=tuple(_configurations(answer, systems, extras.line)))
+    sized = answer.sized if answer.feasible else None
+    return replace(answer, configurations=tuple(configurations(sized, "values", systems, extras.line)))
 
 
 def _steps(scenario: Scenario, precision: Precision, means: Means) -> PortSteps:
     """Take the steps until the answer is there or the time is over."""
-    until = None if precision.within is None else time.monotonic() + precision.within
-    steps = PortSteps(precision, means, until, strata(scenario.core), port_values(scenario))
-    try:
-        steps.run()
-    except TimeoutError:
-        steps.ran_out(precision.within or 0.0)
-        if means.resumption is not None:
-            means.resumption.unfinished()
+    steps = PortSteps(precision, means, deadline(precision), strata(scenario.core), port_values(scenario))
+    take(steps)
     return steps
-
-
-def _configurations(answer: PortSizing, systems: Iterable[Platform], line: Access | None) -> Iterator[Configuration]:
-    """The port with all values, for each platform; without an answer no line of any."""
-    if not answer.feasible:
-        yield from (unconfigured(system, "no configuration, because no values are recommended") for system in systems)
-        return
-    port = Port.of(answer.sized)
-    yield from (configure(system, port, line) for system in systems)
 
 
 def _answer(steps: PortSteps, runs: Lengthened, jitter: Jitter | None, started: float) -> PortSizing:
     """The values, with the result of every goal there."""
-    outcome, measure = steps.outcome, steps.measures[0]
-    if outcome.buffer is None:
-        outcome.compromise = steps.nearest()
-    at = outcome.buffer if outcome.buffer is not None else outcome.compromise
-    assert at is not None, "a place without an answer is the nearest miss"
-    if steps.precision.quick:
-        done = sum(each.runs for each in steps.measures)
-        text = f"a quick search with {counted(done, 'run')}; run it without --quick to confirm the answer"
-        outcome.notes.insert(0, Warning(Kind.QUICK, text))
-    evidence = Evidence(steps.joint, outcome, measure, steps.variable, jitter, runs)
-    goals = {
-        key: replace(each, at_smallest=None, at_largest=None)
-        for key, each in findings.judged_goals(evidence, None).items()
-    }
-    over = Report.over(measure.at(at))
-    found = outcome.buffer is not None
+    joint = joint_answer(steps, steps.variable, runs, jitter, started)
     return PortSizing(
-        scenario=steps.values.scenario,
-        verdict="met" if found else "undecided",
-        reason="" if found else steps.reason,
-        confidence=_stated(steps.precision, outcome.confidence) if found and evidence.confident else None,
-        level=steps.precision.requested_confidence,
-        runs=outcome.runs if found else len(measure.at(at)),
-        values=tuple(_value(steps, each, at, found=found) for each in steps.values.every),
-        headroom=_headroom(steps, at),
-        goals=goals,
-        metrics=over.metrics,
-        groups={group.name: group.with_quantiles for group in over.groups},
-        cost=findings.cost([each for each in steps.measures if each.reports], time.perf_counter() - started),
-        warnings=tuple(dict.fromkeys(warnings(evidence))),
-        engine=steps.means.engine,
-        version=_core.__version__,
-        jitter=jitter,
+        **joint.facts,
+        values=tuple(_value(steps, each, joint.place, found=joint.found) for each in steps.values.every),
+        headroom=_headroom(steps, joint.place),
+        warnings=tuple(dict.fromkeys(warnings(joint.evidence))),
     )
-
-
-def _stated(precision: Precision, confidence: float | None) -> float | None:
-    """The confidence of the joint runs; a quick look states no more than it looks for."""
-    if confidence is None or not precision.quick:
-        return confidence
-    return min(confidence, precision.requested_confidence)
 
 
 def _headroom(steps: PortSteps, at: int) -> SizedHeadroom:

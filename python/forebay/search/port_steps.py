@@ -32,9 +32,9 @@ from forebay.search.port_values import (
     SteppedWords,
 )
 from forebay.search.search_state import SearchState
-from forebay.search.sizing_steps import CONFIDENCE_OF_ONE, CONFIRMATIONS, SizingSteps
+from forebay.search.sizing_steps import CONFIDENCE_OF_ONE, CONFIRMATIONS, SizingSteps, StepState
 
-__all__ = ["LOSS", "PortSteps", "ValueState"]
+__all__ = ["LOSS", "PortSteps"]
 
 #: The goal that a lossless port has by itself.
 LOSS = "loss_rate"
@@ -44,28 +44,6 @@ FIRST = 4
 PASSES = 2
 #: Values at which a search looks first, at least.
 PARTS = 6
-
-
-@dataclass(slots=True)
-class ValueState:
-    """The progress of the sizing of one value.
-
-    Attributes
-    ----------
-    binding : str or None
-        The goal that keeps the value from being smaller.
-    unchanged : bool
-        Whether no goal limits how small the value may be, so that it stays as configured.
-    failed : bool
-        Whether the last search found no value.
-    around : dict or None
-        The other values at the last search.
-    """
-
-    binding: str | None = None
-    unchanged: bool = False
-    failed: bool = False
-    around: dict[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -86,14 +64,14 @@ class PortSteps(SizingSteps):
 
     values: PortValues
     places: dict[str, int] = field(init=False)
-    states: dict[str, ValueState] = field(init=False)
+    states: dict[str, StepState] = field(init=False)
     variable: JointValues = field(init=False)
 
     def __post_init__(self) -> None:
         values = self.values
         self.places = {each.name: each.place(each.configured) for each in values.every}
         self.places["headroom"] = values["headroom"].place(values.need.rounded)
-        self.states = {each.name: ValueState() for each in values.every}
+        self.states = {each.name: StepState() for each in values.every}
         self.variable = JointValues.of(values)
         self._open(self.variable, self.variable.place_of(self.places), JointValueWords(self.variable))
 

@@ -23,7 +23,7 @@ from forebay.search.strata import Strata
 from forebay.search.words import Words
 from forebay.text.formatting import counted, duration
 
-__all__ = ["CONFIDENCE_OF_ONE", "CONFIRMATIONS", "SizingSteps"]
+__all__ = ["CONFIDENCE_OF_ONE", "CONFIRMATIONS", "SizingSteps", "StepState"]
 
 #: One-sided confidence of the search for one value; the joint confirmation has the requested one.
 CONFIDENCE_OF_ONE = 0.8
@@ -53,6 +53,28 @@ class _Step(Silent):
         """Add the runs of the other steps."""
         before = sum(each.runs for at, each in enumerate(self.measures) if at != self.number)
         self.listener.on_progress(before + done, before + expected)
+
+
+@dataclass(slots=True)
+class StepState:
+    """The progress of the sizing of one value.
+
+    Attributes
+    ----------
+    binding : str or None
+        The goal that keeps the value from being smaller.
+    unchanged : bool
+        Whether no goal limits how small the value may be, so that it stays as configured.
+    failed : bool
+        Whether the last search found no value.
+    around : dict or None
+        The other values at the last search.
+    """
+
+    binding: str | None = None
+    unchanged: bool = False
+    failed: bool = False
+    around: dict[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -90,6 +112,16 @@ class SizingSteps:
     impossible: bool = field(default=False, init=False)
     measures: list[Measurements] = field(default_factory=list, init=False)
     joint: JointSearch = field(init=False)
+
+    def run(self) -> None:
+        """Size, then confirm.
+
+        Raises
+        ------
+        TimeoutError
+            At `until`.
+        """
+        raise NotImplementedError
 
     def _open(self, variable: Variable, place: int, words: Words) -> None:
         """Begin with the test of combinations, of which `place` is the first."""

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from forebay.results.warning import Kind
-from forebay.search.unmeasured import is_unmeasured
 from forebay.text import formatting
 from forebay.text.formatting import counted
-from forebay.views.answer_sentences import goal_text, margin, percent
+from forebay.views.answer_sentences import percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
+from forebay.views.sizing_text import goals_grid, link_text, split_warnings, sureness
 from forebay.views.wording import goal_title, rate_of_link, search_cost
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ __all__ = ["decided_by", "link_line", "number_text", "port_sizing_lines", "port_
 STYLES = {"met": "bold green", "undecided": "bold yellow"}
 #: Metrics of the link that are shown, whatever the goals are.
 LINK_METRICS = (*formatting.USUAL, "pause_time_s", "headroom_max_bytes", "goodput_bps")
-#: Kinds of warnings about the course of the search, and about metrics of no goal.
-STORY = frozenset({Kind.REFUSED, Kind.METRIC_LEFT_OUT})
 
 
 def port_sizing_text(answer: PortSizing, *, everything: bool = False) -> RenderableType:
@@ -48,11 +45,7 @@ def port_sizing_text(answer: PortSizing, *, everything: bool = False) -> Rendera
     """
     core = answer.scenario.core
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
-    urgent = [warning for warning in answer.warnings if warning.urgent]
-    hidden = frozenset() if everything else STORY
-    if not answer.feasible:
-        hidden |= {Kind.TIME_OVER}
-    others = [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
+    urgent, others = split_warnings(answer, everything=everything)
     first, *more = port_sizing_lines(answer)
     parts: list[RenderableType] = [
         Paragraph(first, STYLES[answer.verdict]),
@@ -62,7 +55,7 @@ def port_sizing_text(answer: PortSizing, *, everything: bool = False) -> Rendera
         Text(),
         Wrapped([_values(answer)]),
         Text(),
-        Wrapped([_goals(answer)]),
+        Wrapped([goals_grid(answer)]),
         Text(),
         Paragraph(_headroom(answer)),
         Paragraph(link_line(answer)),
@@ -80,7 +73,8 @@ def port_sizing_lines(answer: PortSizing) -> Iterator[str]:
     values = ", ".join(f"{each.name} {_short(each)}" for each in answer.values)
     if answer.feasible:
         yield formatting.capitalized(f"{values}.")
-        yield _sureness(answer)
+        number = len(answer.goals)
+        yield sureness(answer, {1: "the goal", 2: "both goals"}.get(number, f"all {number} goals"))
     else:
         yield "Undecided: no combination of values is confirmed to meet every goal."
         yield f"The closest one: {values}."
@@ -91,18 +85,6 @@ def port_sizing_lines(answer: PortSizing) -> Iterator[str]:
     else:
         total = formatting.size(senders * waste)
         yield f"Rounding headroom up wastes {waste:,} B of each of {counted(senders, 'sender')}, {total} in all."
-
-
-def _sureness(answer: PortSizing) -> str:
-    number = len(answer.goals)
-    goals = {1: "the goal", 2: "both goals"}.get(number, f"all {number} goals")
-    runs = counted(answer.runs, "run")
-    if answer.confidence is None:
-        why = "the scenario has assumed values" if is_unmeasured(answer.warnings) else "the runs hardly differ"
-        return f"Together they meet {goals} in these runs (no confidence: {why})."
-    if answer.confidence < answer.level or any(warning.kind is Kind.QUICK for warning in answer.warnings):
-        return f"Together they probably meet {goals} ({percent(answer.confidence)} confidence, {runs})."
-    return f"Together they meet {goals} with at least {percent(answer.level)} confidence ({runs})."
 
 
 def _short(value: SizedValue) -> str:
@@ -156,19 +138,6 @@ def decided_by(value: SizedValue) -> str:
     return "no goal" if value.unchanged else "the smallest is enough"
 
 
-def _goals(answer: PortSizing) -> Grid:
-    """Each goal with its metric and its margin, with all values together."""
-    goals = list(answer.goals.values())
-    return Grid(
-        [Column("goal", [goal_text(each) for each in goals], number=False)],
-        [
-            Column("measured", [formatting.estimate(each.goal.name, each.measured) for each in goals]),
-            Column("margin", [margin(each) for each in goals]),
-        ],
-        ["" if each.met else "red" for each in goals],
-    )
-
-
 def _headroom(answer: PortSizing) -> str:
     """The parts of the headroom."""
     found = answer.headroom
@@ -181,9 +150,4 @@ def _headroom(answer: PortSizing) -> str:
 
 def link_line(answer: PortSizing) -> str:
     """Utilization, loss, delay and pauses of the link."""
-    texts = [
-        f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
-        for name in LINK_METRICS
-        if name in answer.metrics
-    ]
-    return f"On the link: {', '.join(texts)}."
+    return link_text(answer, LINK_METRICS)
