@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from forebay import Scenario, sweep
 from forebay.algorithms import processes
+from forebay.commands.program import cli
 from forebay.errors import CodeError, InputError
 from tests.support.commands import forebay
 
@@ -222,3 +224,12 @@ def test_traces_of_code_are_those_of_the_same_built_in_algorithm() -> None:
     for table, columns in built_in.items():
         for name, column in columns.items():
             assert ours[table][name].tolist() == column.tolist(), f"{table}.{name}"
+
+
+def test_the_consent_of_a_command_ends_with_it(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    runner = CliRunner()
+    assert runner.invoke(cli, ["run", str(path), "--allow-code"]).exit_code == 0
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text(encoding="utf-8") + "\n# changed\n", "utf-8")
+    with pytest.raises(InputError, match="only with your consent"):
+        Scenario.load(path)

@@ -34,11 +34,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _consent(context: click.Context, option: click.Parameter, allowed: bool) -> None:  # noqa: ARG001
-    """Let this process run the code of scenarios."""
+    """Let the command run the code of scenarios, until it ends."""
     if allowed:
-        from forebay.algorithms.code_files import ALLOWED
+        from forebay.algorithms.code_files import allowing
 
-        ALLOWED.set(True)
+        context.with_resource(allowing(allowed))
 
 
 FILE = click.argument("file", type=SCENARIO)
