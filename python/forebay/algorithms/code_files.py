@@ -7,7 +7,6 @@ The text is therefore part of the resolved scenario, of its SHA-256 and of every
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from typing import Any
 from forebay import _core
 from forebay.algorithms.loading import Role, register, registered
 from forebay.errors import InputError
+from forebay.inputs.scenario_text import line_of, tables_of
 from forebay.storage.safe_io import content
 
 __all__ = [
@@ -109,13 +109,8 @@ def changes_of_code(text: str, kind: str, folder: Path | None, name: str) -> Ite
     """
     if "python" not in text:
         return
-    try:
-        tables = tomllib.loads(text) if kind == "toml" else json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    for key, table, role in code_in(tables):
-        line = next((number for number, each in enumerate(text.splitlines(), 1) if table["python"] in each), 1)
-        place = f"{name}:{line}"
+    for key, table, role in code_in(tables_of(text, kind)):
+        place = f"{name}:{line_of(text, table['python'])}"
         yield place, f"{key}={_value(_with_source(table, role, f'{place}: {key}.python', folder))}"
 
 
@@ -127,12 +122,8 @@ def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
         if not equals or "python" not in value:
             yield change
             continue
-        try:
-            table = tomllib.loads(f"value = {value}")["value"]
-        except (ValueError, RecursionError):
-            yield change
-            continue
-        if not _is_code(table):
+        table = (tables_of(f"value = {value}", "toml") or {}).get("value")
+        if not isinstance(table, Mapping) or not _is_code(table):
             yield change
             continue
         role: Role = "controller" if key.strip().endswith("cca") else "discipline"

@@ -24,7 +24,7 @@ from typing import Any
 
 from forebay import _core, errors
 from forebay.algorithms.loading import Role
-from forebay.errors import CodeError, ForebayError
+from forebay.errors import CodeError
 
 __all__ = ["LONGEST_CALL_S", "close_idle", "describe", "run_batch"]
 
@@ -172,12 +172,14 @@ def run_batch(
     jobs: Sequence[_core.Job], threads: int, observe: Observe | None = None, within: float | None = None
 ) -> list[_core.Report | Exception]:
     """Run jobs as `_core.run_batch` does, those with code of users in processes of their own."""
-    with_code = [index for index, job in enumerate(jobs) if job.code()]
+    with_code: list[int] = []
+    others: list[int] = []
+    for index, job in enumerate(jobs):
+        (with_code if job.code() else others).append(index)
     if not with_code:
         return _core.run_batch(jobs, threads, observe, within)
     begun = time.monotonic()
     outcomes: dict[int, _core.Report | Exception] = {}
-    others = [index for index in range(len(jobs)) if index not in set(with_code)]
     if others:
 
         def noted(place: int, outcome: _core.Report | Exception) -> None:
@@ -210,9 +212,8 @@ def _over_processes(jobs: Sequence[_core.Job], numbers: Sequence[int], threads: 
                 return
             try:
                 done.put((number, _report(_asked({"do": "run", **_request(jobs[number])}, stop))))
-            except ForebayError as error:
-                done.put((number, error))
             except Exception as error:
+                # The observer raises it, or counts a refusal.
                 done.put((number, error))
 
     for _ in range(min(threads, len(numbers))):
