@@ -2,11 +2,11 @@
 //! file; the registry of built-in controllers asks here for names that it does not know.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
 use forebay_random::StreamKey;
+use forebay_units::custom::Registry;
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
 
@@ -121,32 +121,26 @@ pub struct Custom {
     pub make: Option<Make>,
 }
 
-static KNOWN: RwLock<BTreeMap<&'static str, Custom>> = RwLock::new(BTreeMap::new());
-
-fn known() -> RwLockReadGuard<'static, BTreeMap<&'static str, Custom>> {
-    KNOWN.read().unwrap_or_else(PoisonError::into_inner)
-}
+static KNOWN: Registry<Custom> = Registry::new();
 
 /// Registers a controller under its name. It replaces one of the same name.
 pub fn register(custom: Custom) {
-    let name = custom.description.algorithm.name;
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    known.insert(name, custom);
+    KNOWN.register(custom.description.algorithm.name, custom);
 }
 
 /// The registered controller of this name.
 pub fn registered(name: &str) -> Option<Custom> {
-    known().get(name).cloned()
+    KNOWN.find(name, Custom::clone)
 }
 
 /// The description of the registered controller `name`.
 pub(crate) fn description(name: &str) -> Option<&'static Description> {
-    known().get(name).map(|custom| custom.description)
+    KNOWN.find(name, |custom| custom.description)
 }
 
 /// The requirements of the registered controller `name`.
 pub(crate) fn requirements(name: &str) -> Option<Requirements> {
-    known().get(name).map(|custom| custom.requirements)
+    KNOWN.find(name, |custom| custom.requirements)
 }
 
 /// A connection's controller; none for an unknown name, and where its code must not run.

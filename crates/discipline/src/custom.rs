@@ -1,10 +1,10 @@
 //! Queue disciplines of users, which a program registers while it runs. A scenario names them by
 //! their file; the registry of built-in disciplines asks here for names that it does not know.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 
+use forebay_units::custom::Registry;
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::packet::Packet;
@@ -62,30 +62,24 @@ pub struct Custom {
     pub make: Option<Make>,
 }
 
-static KNOWN: RwLock<BTreeMap<&'static str, Custom>> = RwLock::new(BTreeMap::new());
-
-fn known() -> RwLockReadGuard<'static, BTreeMap<&'static str, Custom>> {
-    KNOWN.read().unwrap_or_else(PoisonError::into_inner)
-}
+static KNOWN: Registry<Custom> = Registry::new();
 
 /// Registers a discipline under its name. It replaces one of the same name.
 pub fn register(custom: Custom) {
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    known.insert(custom.description.name, custom);
+    KNOWN.register(custom.description.name, custom);
 }
 
 /// The registered discipline of this name.
 pub fn registered(name: &str) -> Option<Custom> {
-    known().get(name).cloned()
+    KNOWN.find(name, Custom::clone)
 }
 
 /// The memory of a registered discipline.
 pub(crate) fn storage(name: &str) -> Option<Storage> {
-    let more = Storage {
+    KNOWN.find(name, |_| Storage {
         packet: Storage::QUEUE.packet + OBJECT,
         ..Storage::QUEUE
-    };
-    known().contains_key(name).then_some(more)
+    })
 }
 
 /// A link's discipline; none for an unknown name, and where its code must not run.

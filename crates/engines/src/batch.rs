@@ -8,7 +8,6 @@ use std::thread;
 use std::time::Duration;
 
 use forebay_scenario::{Engine, EngineError, Report, RunOptions, Scenario, Seed};
-
 use forebay_units::custom::CodeError;
 
 use crate::admission::Admission;

@@ -4,13 +4,13 @@
 mod control;
 mod queue;
 
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use forebay_random::Stream;
 use forebay_units::custom::{CodeError, Described};
 use forebay_units::parameter::{ParameterKind, Parameters, Value};
-use forebay_units::{Bytes, Rate, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -82,62 +82,58 @@ type Declared = (
 
 /// The parameters of an algorithm.
 fn described(parameters: Vec<Declared>) -> PyResult<Vec<Described>> {
-    let mut found = Vec::with_capacity(parameters.len());
-    for (name, meaning, kind, default, min, max) in parameters {
-        let wrong = |allowed: &str| {
-            let shown = default.clone().unwrap_or_default();
-            InputError::new_err((format!("found `{shown}`; allowed: {allowed}"), name.clone()))
-        };
+    let described = |(name, meaning, kind, default, min, max): Declared| {
         let text = default.as_deref();
-        let (kind, value) = match kind.as_str() {
+        let (kind, allowed, default) = match kind.as_str() {
             "time" => (
                 ParameterKind::Time,
-                text.map(str::parse::<Time>)
-                    .transpose()
-                    .map_err(|_| wrong("a time such as 15ms"))?
-                    .map(Value::Time),
+                "a time such as 15ms",
+                parsed(text, Value::Time),
             ),
             "bytes" => (
                 ParameterKind::Bytes,
-                text.map(str::parse::<Bytes>)
-                    .transpose()
-                    .map_err(|_| wrong("a size such as 1500B"))?
-                    .map(Value::Bytes),
+                "a size such as 1500B",
+                parsed(text, Value::Bytes),
             ),
             "rate" => (
                 ParameterKind::Rate,
-                text.map(str::parse::<Rate>)
-                    .transpose()
-                    .map_err(|_| wrong("a rate such as 10Mbps"))?
-                    .map(Value::Rate),
+                "a rate such as 10Mbps",
+                parsed(text, Value::Rate),
             ),
             "switch" => (
                 ParameterKind::Switch,
-                text.map(str::parse::<bool>)
-                    .transpose()
-                    .map_err(|_| wrong("true or false"))?
-                    .map(Value::Switch),
+                "true or false",
+                parsed(text, Value::Switch),
             ),
-            _ => (
-                ParameterKind::Number {
+            _ => {
+                let number = ParameterKind::Number {
                     min: min.unwrap_or(f64::MIN),
                     max: max.unwrap_or(f64::MAX),
                     unit: "",
-                },
-                text.map(str::parse::<f64>)
-                    .transpose()
-                    .map_err(|_| wrong("a number"))?
-                    .map(Value::Number),
-            ),
+                };
+                (number, "a number", parsed(text, Value::Number))
+            }
         };
-        found.push(Described {
+        let default = default.ok_or_else(|| {
+            let found = text.unwrap_or_default();
+            InputError::new_err((format!("found `{found}`; allowed: {allowed}"), name.clone()))
+        })?;
+        Ok(Described {
             name,
             meaning,
             kind,
-            default: value.unwrap_or(Value::Automatic),
-        });
+            default,
+        })
+    };
+    parameters.into_iter().map(described).collect()
+}
+
+/// The value of a text, automatic without one; none if the text is no such value.
+fn parsed<T: FromStr>(text: Option<&str>, value: impl FnOnce(T) -> Value) -> Option<Value> {
+    match text {
+        None => Some(Value::Automatic),
+        Some(text) => text.parse().ok().map(value),
     }
-    Ok(found)
 }
 
 /// The values of parameters as arguments of a class: numbers, times in seconds, rates in bits per

@@ -1,9 +1,38 @@
 //! Algorithms of users, which a program registers while it runs: the parts that controllers and
 //! queue disciplines share. `forebay-congestion` and `forebay-discipline` have the registries.
 
+use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::sync::{PoisonError, RwLock};
 
 use crate::parameter::{Description, Parameter, ParameterKind, Value};
+
+/// Algorithms that a program registers while it runs, by their names.
+#[derive(Debug)]
+pub struct Registry<T>(RwLock<BTreeMap<&'static str, T>>);
+
+impl<T> Registry<T> {
+    /// The registry without an algorithm.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a registry is a static, and a default is no constant"
+    )]
+    pub const fn new() -> Self {
+        Self(RwLock::new(BTreeMap::new()))
+    }
+
+    /// Registers an algorithm. It replaces one of the same name.
+    pub fn register(&self, name: &'static str, algorithm: T) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(name, algorithm);
+    }
+
+    /// What `of` takes from the algorithm of this name; none if there is no such algorithm.
+    pub fn find<R>(&self, name: &str, of: impl FnOnce(&T) -> R) -> Option<R> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(name).map(of)
+    }
+}
 
 /// The reason for which the code of a user ended a run. It is the payload of an unwinding, because
 /// the callbacks of an algorithm return no errors. The batch of runs catches it.
@@ -77,6 +106,16 @@ mod tests {
             error.downcast_ref::<CodeError>().map(ToString::to_string),
             Some("mine.py:3: no".to_owned())
         );
+    }
+
+    #[test]
+    fn a_registry_has_the_last_algorithm_of_each_name() {
+        static KNOWN: Registry<u32> = Registry::new();
+        KNOWN.register("a", 1);
+        KNOWN.register("b", 2);
+        KNOWN.register("a", 3);
+        let found = ["a", "b", "c"].map(|name| KNOWN.find(name, |it| *it));
+        assert_eq!(found, [Some(3), Some(2), None]);
     }
 
     #[test]
