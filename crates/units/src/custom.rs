@@ -27,7 +27,7 @@ impl<T> Registry<T> {
         known.insert(name, algorithm);
     }
 
-    /// What `of` takes from the algorithm of this name; none if there is no such algorithm.
+    /// The result of `of` for the algorithm of this name; none if there is no such algorithm.
     pub fn find<R>(&self, name: &str, of: impl FnOnce(&T) -> R) -> Option<R> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.get(name).map(of)
