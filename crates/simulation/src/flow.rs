@@ -78,8 +78,6 @@ pub struct Flow<E> {
     pub transfer: Transfer,
     /// Counts at the end of the warm-up.
     pub before: Counts,
-    /// How much shorter its way from the last link back to the sender is than its group's.
-    pub shortcut: Time,
 }
 
 /// The transfer that a flow is at, or the one before.
@@ -408,7 +406,6 @@ impl<E: Ends> Flow<E> {
                 before: Losses::default(),
             },
             before,
-            shortcut: Time::ZERO,
         }
     }
 

@@ -182,14 +182,18 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             flow.access = Some(access);
         }
         let (there, delay) = self.hosts.delays(group, self.scenario, rtt)?;
-        flow.shortcut = path.map_or(Time::ZERO, |path| path.shortcut);
-        let (there, delay) = shortened((there, delay), flow.shortcut);
+        let shortcut = path.map_or(Time::ZERO, |path| path.shortcut);
+        let (there, delay) = shortened((there, delay), shortcut);
         flow.transit.return_delay = there;
         let flows = &mut self.hosts.flows_mut().responsive;
         flows.push(flow);
         let flow = ResponsiveId::new(flows.len() - 1);
         let route = routes.back;
         self.hosts.join(flow, group, ReversePath { route, delay });
+        if let Some(path) = path {
+            let transfers = &mut self.groups[number.index()].transfers;
+            transfers.shorten(path.route, path.shortcut);
+        }
         Ok(flow)
     }
 

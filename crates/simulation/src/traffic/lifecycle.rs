@@ -97,7 +97,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let packets = group.packets(flow.index, transfer, payload);
         if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
             let (there, back) = self.hosts.delays(group, self.scenario, rtt)?;
-            let delays = shortened((there, back), flow.shortcut);
+            let delays = shortened((there, back), group.transfers.shortcut(flow.transit.route));
             self.hosts.set_delays(turn.flow, delays);
         }
         // Users of these keep their connection open from one transfer to the next.

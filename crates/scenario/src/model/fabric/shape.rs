@@ -223,6 +223,7 @@ mod tests {
 
     #[test]
     fn ports_belong_to_the_switch_that_sends() {
+        assert!(!SHAPE.leads_to(SHAPE.nic(3), SHAPE.host_port(3)));
         assert_eq!(SHAPE.switch(SHAPE.nic(3)), None);
         assert_eq!(SHAPE.switch(SHAPE.host_port(11)), Some(2));
         assert_eq!(SHAPE.switch(SHAPE.uplink(1, 0)), Some(1));
