@@ -210,7 +210,10 @@ pub(crate) fn run_batch(
 /// Ctrl-C.
 #[pyfunction]
 pub(crate) fn run_here(py: Python<'_>, job: &Job) -> PyResult<Report> {
-    let outcome = py.detach(|| forebay_engines::run_here(&job.0));
+    let outcome = py.detach(|| {
+        forebay_webassembly::begin_run();
+        forebay_engines::run_here(&job.0)
+    });
     outcome
         .map(Report::new)
         .map_err(|error| batch_error(&error))

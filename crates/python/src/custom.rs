@@ -1,21 +1,22 @@
-//! Congestion control and queue disciplines that a user writes in Python. `forebay.algorithms`
-//! registers their classes; the packet engine calls their objects here.
+//! Congestion control and queue disciplines that a user writes in Python, or as WebAssembly.
+//! `forebay.algorithms` registers them; the packet engine calls their objects here.
 
 mod control;
 mod queue;
+mod wasm;
 
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use forebay_random::Stream;
-use forebay_units::custom::{CodeError, Described};
-use forebay_units::parameter::{ParameterKind, Parameters, Value};
+use forebay_units::custom::{CodeError, Declaration, Described};
+use forebay_units::parameter::{Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 pub(crate) use control::{Ack, CongestionEvent, Idle, Sample, register_controller};
 pub(crate) use queue::{Link, QueuePacket, register_discipline};
+pub(crate) use wasm::activate_wasm;
 
 use crate::errors::InputError;
 
@@ -82,58 +83,19 @@ type Declared = (
 
 /// The parameters of an algorithm.
 fn described(parameters: Vec<Declared>) -> PyResult<Vec<Described>> {
-    let described = |(name, meaning, kind, default, min, max): Declared| {
-        let text = default.as_deref();
-        let (kind, allowed, default) = match kind.as_str() {
-            "time" => (
-                ParameterKind::Time,
-                "a time such as 15ms",
-                parsed(text, Value::Time),
-            ),
-            "bytes" => (
-                ParameterKind::Bytes,
-                "a size such as 1500B",
-                parsed(text, Value::Bytes),
-            ),
-            "rate" => (
-                ParameterKind::Rate,
-                "a rate such as 10Mbps",
-                parsed(text, Value::Rate),
-            ),
-            "switch" => (
-                ParameterKind::Switch,
-                "true or false",
-                parsed(text, Value::Switch),
-            ),
-            _ => {
-                let number = ParameterKind::Number {
-                    min: min.unwrap_or(f64::MIN),
-                    max: max.unwrap_or(f64::MAX),
-                    unit: "",
-                };
-                (number, "a number", parsed(text, Value::Number))
-            }
-        };
-        let default = default.ok_or_else(|| {
-            let found = text.unwrap_or_default();
-            InputError::new_err((format!("found `{found}`; allowed: {allowed}"), name.clone()))
-        })?;
-        Ok(Described {
-            name,
+    let described = |(name, meaning, kind, default, least, most): Declared| {
+        let declaration = Declaration {
+            name: name.clone(),
             meaning,
             kind,
             default,
-        })
+            least,
+            most,
+        };
+        let described = declaration.described();
+        described.map_err(|text| InputError::new_err((text, name)))
     };
     parameters.into_iter().map(described).collect()
-}
-
-/// The value of a text, automatic without one; none if the text is no such value.
-fn parsed<T: FromStr>(text: Option<&str>, value: impl FnOnce(T) -> Value) -> Option<Value> {
-    match text {
-        None => Some(Value::Automatic),
-        Some(text) => text.parse().ok().map(value),
-    }
 }
 
 /// The values of parameters as arguments of a class: numbers, times in seconds, rates in bits per

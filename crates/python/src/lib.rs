@@ -34,8 +34,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::custom::{
-        Ack, CongestionEvent, Idle, Link, QueuePacket, Random, Sample, code_runs_s, exact_math,
-        register_controller, register_discipline,
+        Ack, CongestionEvent, Idle, Link, QueuePacket, Random, Sample, activate_wasm, code_runs_s,
+        exact_math, register_controller, register_discipline,
     };
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};

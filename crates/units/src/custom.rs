@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
+use std::str::FromStr;
 use std::sync::{PoisonError, RwLock};
 
 use crate::parameter::{Description, Parameter, ParameterKind, Value};
@@ -90,6 +91,78 @@ impl Described {
     }
 }
 
+/// A parameter as a user's file declares it, in texts and numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declaration {
+    /// Key in the scenario file.
+    pub name: String,
+    /// The parameter's meaning.
+    pub meaning: String,
+    /// "number", "time", "bytes", "rate" or "switch".
+    pub kind: String,
+    /// The default as a scenario would write it; none if the algorithm chooses.
+    pub default: Option<String>,
+    /// Smallest number.
+    pub least: Option<f64>,
+    /// Largest number.
+    pub most: Option<f64>,
+}
+
+impl Declaration {
+    /// The parameter, or the text found and the texts allowed if its default is no such value.
+    pub fn described(self) -> Result<Described, String> {
+        let text = self.default.as_deref();
+        let (kind, allowed, default) = match self.kind.as_str() {
+            "time" => (
+                ParameterKind::Time,
+                "a time such as 15ms",
+                parsed(text, Value::Time),
+            ),
+            "bytes" => (
+                ParameterKind::Bytes,
+                "a size such as 1500B",
+                parsed(text, Value::Bytes),
+            ),
+            "rate" => (
+                ParameterKind::Rate,
+                "a rate such as 10Mbps",
+                parsed(text, Value::Rate),
+            ),
+            "switch" => (
+                ParameterKind::Switch,
+                "true or false",
+                parsed(text, Value::Switch),
+            ),
+            _ => {
+                let number = ParameterKind::Number {
+                    min: self.least.unwrap_or(f64::MIN),
+                    max: self.most.unwrap_or(f64::MAX),
+                    unit: "",
+                };
+                (number, "a number", parsed(text, Value::Number))
+            }
+        };
+        let default = default.ok_or_else(|| {
+            let found = text.unwrap_or_default();
+            format!("found `{found}`; allowed: {allowed}")
+        })?;
+        Ok(Described {
+            name: self.name,
+            meaning: self.meaning,
+            kind,
+            default,
+        })
+    }
+}
+
+/// The value of a text, automatic without one; none if the text is no such value.
+fn parsed<T: FromStr>(text: Option<&str>, value: impl FnOnce(T) -> Value) -> Option<Value> {
+    match text {
+        None => Some(Value::Automatic),
+        Some(text) => text.parse().ok().map(value),
+    }
+}
+
 fn leaked(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
@@ -116,6 +189,38 @@ mod tests {
         KNOWN.register("a", 3);
         let found = ["a", "b", "c"].map(|name| KNOWN.find(name, |it| *it));
         assert_eq!(found, [Some(3), Some(2), None]);
+    }
+
+    #[test]
+    fn a_declared_default_must_be_a_value_of_its_kind() {
+        let of = |kind: &str, default: Option<&str>| {
+            let declaration = Declaration {
+                name: "x".to_owned(),
+                kind: kind.to_owned(),
+                default: default.map(str::to_owned),
+                ..Declaration::default()
+            };
+            declaration.described().map(|described| described.default)
+        };
+        assert_eq!(of("number", Some("2.5")), Ok(Value::Number(2.5)));
+        assert_eq!(
+            of("time", Some("5ms")),
+            Ok(Value::Time(crate::Time::from_millis(5)))
+        );
+        assert_eq!(of("switch", Some("true")), Ok(Value::Switch(true)));
+        assert_eq!(of("rate", None), Ok(Value::Automatic));
+        for (kind, text) in [
+            ("number", "5ms"),
+            ("time", "5"),
+            ("bytes", "x"),
+            ("switch", "1"),
+        ] {
+            let refused = of(kind, Some(text)).expect_err(kind);
+            assert!(
+                refused.starts_with(&format!("found `{text}`; allowed: ")),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

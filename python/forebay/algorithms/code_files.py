@@ -6,6 +6,7 @@ The text is therefore part of the resolved scenario, of its SHA-256 and of every
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.algorithms.loading import Role, register, registered
+from forebay.algorithms.loading import Role, is_wasm, register, registered
 from forebay.errors import InputError
 from forebay.inputs.scenario_text import line_of, tables_of
 from forebay.storage.safe_io import content
@@ -29,6 +30,7 @@ __all__ = [
     "changes_of_code",
     "code_in",
     "forbidding",
+    "source_of",
     "with_sources",
 ]
 
@@ -40,6 +42,9 @@ FORBIDDEN: ContextVar[str] = ContextVar("forebay_no_code", default="")
 MOST_BYTES = 2**20
 
 PLACE = "a file and a class, such as `mine.py:Mine`"
+WASM_PLACE = "a file such as `mine.wasm`"
+#: Keys that name code.
+KEYS = ("python", "wasm")
 
 
 @contextmanager
@@ -84,7 +89,16 @@ def code_in(tables: Any) -> Iterator[tuple[str, Mapping[str, Any], Role]]:
 
 
 def _is_code(table: Any) -> bool:
-    return isinstance(table, Mapping) and isinstance(table.get("python"), str)
+    return isinstance(table, Mapping) and _key_of(table) is not None
+
+
+def _key_of(table: Mapping[str, Any]) -> str | None:
+    """The key that names the code; None without one."""
+    return next((key for key in KEYS if isinstance(table.get(key), str)), None)
+
+
+def _mentions_code(text: str) -> bool:
+    return any(key in text for key in KEYS)
 
 
 def changes_of_code(text: str, kind: str, folder: Path | None, name: str) -> Iterator[_core.Change]:
@@ -107,11 +121,12 @@ def changes_of_code(text: str, kind: str, folder: Path | None, name: str) -> Ite
     CodeError
         If the file has no such class.
     """
-    if "python" not in text:
+    if not _mentions_code(text):
         return
     for key, table, role in code_in(tables_of(text, kind)):
-        place = f"{name}:{line_of(text, table['python'])}"
-        yield place, f"{key}={_value(_with_source(table, role, f'{place}: {key}.python', folder))}"
+        named = _key_of(table) or ""
+        place = f"{name}:{line_of(text, table[named])}"
+        yield place, f"{key}={_value(_with_source(table, role, f'{place}: {key}.{named}', folder))}"
 
 
 def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
@@ -119,7 +134,7 @@ def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
     for change in overrides:
         given = change if isinstance(change, str) else change[-1]
         key, equals, value = given.partition("=")
-        if not equals or "python" not in value:
+        if not equals or not _mentions_code(value):
             yield change
             continue
         table = (tables_of(f"value = {value}", "toml") or {}).get("value")
@@ -127,23 +142,30 @@ def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
             yield change
             continue
         role: Role = "controller" if key.strip().endswith("cca") else "discipline"
-        text = f"{key}={_value(_with_source(table, role, f'{key.strip()}.python', Path()))}"
+        text = f"{key}={_value(_with_source(table, role, f'{key.strip()}.{_key_of(table)}', Path()))}"
         yield text if isinstance(change, str) else (*change[:-1], text)
 
 
 def _with_source(table: Mapping[str, Any], role: Role, place: str, folder: Path | None) -> dict[str, Any]:
     """The table with the text of its file; the core knows its parameters afterwards."""
-    code = table["python"]
+    named = _key_of(table) or "python"
+    code = table[named]
     if FORBIDDEN.get():
         raise InputError(f"{place}: `{code}` is code, and {FORBIDDEN.get()}")
-    file, _, found = code.rpartition(":")
-    if not file or not found.isidentifier():
-        raise InputError(f"{place}: found `{code}`; allowed: {PLACE}")
+    if named == "wasm":
+        if role == "discipline":
+            raise InputError(f"{place}: found `{code}`; allowed: a Python class, because modules are only controllers")
+        file = code if is_wasm(code) else ""
+    else:
+        file, _, found = code.rpartition(":")
+        file = file if found.isidentifier() else ""
+    if not file:
+        raise InputError(f"{place}: found `{code}`; allowed: {WASM_PLACE if named == 'wasm' else PLACE}")
     source = table.get("source")
     if source is None:
         if folder is None:
             raise InputError(f"{place}: found `{code}` in a scenario that is no file; allowed: the key `source` beside")
-        source = _read(folder / file, place)
+        source = source_of(folder / file, place)
     if not isinstance(source, str):
         raise InputError(f"{place}: found a `source` that is no text; allowed: the text of {file}")
     if not registered(code, source, role):
@@ -153,10 +175,20 @@ def _with_source(table: Mapping[str, Any], role: Role, place: str, folder: Path 
                 "(in Python: `allow_code=True`)"
             )
         admit(code, source, role)
-    return {"python": code, "source": source} | {key: value for key, value in table.items() if key != "python"}
+    return {named: code, "source": source} | {key: value for key, value in table.items() if key != named}
 
 
-def _read(path: Path, place: str) -> str:
+def source_of(path: Path, place: str) -> str:
+    """The text of a file with code; the bytes of a WebAssembly module in Base64.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or if it is too large or no text.
+    """
+    if is_wasm(path.name):
+        data = content(path, "a WebAssembly module of at most 1 MiB", MOST_BYTES)
+        return base64.b64encode(data).decode("ascii")
     data = content(path, "a file with Python code", MOST_BYTES)
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -175,10 +207,10 @@ def admit(place: str, source: str, role: Role) -> None:
 
 def admit_all(text: str) -> None:
     """On a worker of a cluster: register the code of a scenario, given as JSON. Its sender has allowed it."""
-    if '"python"' not in text:
+    if not any(f'"{key}"' in text for key in KEYS):
         return
     for _, table, role in code_in(json.loads(text)):
-        admit(table["python"], table["source"], role)
+        admit(table[_key_of(table) or ""], table["source"], role)
 
 
 def _value(value: Any) -> str:

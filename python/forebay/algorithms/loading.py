@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
 import hashlib
 import inspect
+import json
 import linecache
 import re
 import sys
@@ -21,7 +24,7 @@ from forebay.algorithms.errors import described as error_in_one_line
 from forebay.algorithms.interface import DECLARED, CongestionControl, QueueDiscipline
 from forebay.errors import CodeError
 
-__all__ = ["Role", "activate", "described", "loaded", "name_of", "registered"]
+__all__ = ["Role", "activate", "described", "file_of", "is_wasm", "loaded", "name_of", "registered"]
 
 Role = Literal["controller", "discipline"]
 
@@ -40,6 +43,16 @@ def name_of(place: str, source: str) -> str:
     """The name of an algorithm, as `crates/scenario` makes it: file without folders, class, start of the SHA-256."""
     file = re.split(r"[/\\]", place)[-1]
     return f"{file}@{hashlib.sha256(source.encode()).hexdigest()[:8]}"
+
+
+def is_wasm(place: str) -> bool:
+    """Whether a place is a WebAssembly module; no class of Python has such a name."""
+    return place.endswith(".wasm")
+
+
+def file_of(place: str) -> str:
+    """The file of a place."""
+    return place if is_wasm(place) else place.rpartition(":")[0]
 
 
 def loaded(place: str, source: str, role: Role) -> type:
@@ -160,7 +173,9 @@ def register(place: str, source: str, role: Role, facts: Mapping[str, Any], make
 
 
 def activate(place: str, source: str, role: Role) -> Mapping[str, Any]:
-    """Load a class and register it, ready to run. Only a worker calls this."""
+    """Load a class or a module and register it, ready to run. Only a worker calls this."""
+    if is_wasm(place):
+        return _activate_wasm(place, source)
     found = loaded(place, source, role)
     facts = described(found, role)
     whole = {
@@ -184,3 +199,15 @@ def activate(place: str, source: str, role: Role) -> Mapping[str, Any]:
 
     register(place, source, role, facts, discipline if role == "discipline" else controller)
     return facts
+
+
+def _activate_wasm(place: str, source: str) -> Mapping[str, Any]:
+    """Compile a WebAssembly module, whose bytes are in Base64."""
+    file = re.split(r"[/\\]", place)[-1]
+    FILES[file] = None
+    try:
+        module = base64.b64decode(source, validate=True)
+    except (binascii.Error, ValueError):
+        raise CodeError(f"{file}: found a `source` that is no Base64; allowed: the bytes of the module") from None
+    facts: dict[str, Any] = json.loads(_core.activate_wasm(name_of(place, source), file, module))
+    return facts | {"own": []}

@@ -23,7 +23,7 @@ from pathlib import PurePath
 from typing import Any
 
 from forebay import _core, errors
-from forebay.algorithms.loading import Role
+from forebay.algorithms.loading import Role, file_of
 from forebay.errors import CodeError
 
 __all__ = ["LONGEST_CALL_S", "close_idle", "describe", "run_batch"]
@@ -61,7 +61,7 @@ class _Process:
             If the process ends or falls silent.
         """
         assert self._process.stdin is not None, "it has a pipe"
-        names = ", ".join(dict.fromkeys(PurePath(place.rpartition(":")[0]).name for place, _, _ in request["code"]))
+        names = ", ".join(dict.fromkeys(PurePath(file_of(place)).name for place, _, _ in request["code"]))
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()

@@ -1,6 +1,6 @@
 //! A controller or queue discipline as chosen in a scenario: its name and parameter values. Links
 //! and flow groups have them, and engines look the name up in a registry. `{ python = "FILE:CLASS"
-//! }` names the code of a user, whose text is part of the scenario.
+//! }` and `{ wasm = "FILE" }` name the code of a user, which is part of the scenario.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,9 +38,10 @@ pub struct Algorithm {
 /// running kernel, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// File and class, such as "mine.py:Mine"; empty if only the kernel has the algorithm.
+    /// File and class, such as "mine.py:Mine", or a WebAssembly module, such as "mine.wasm". Empty
+    /// if only the kernel has the algorithm.
     pub place: String,
-    /// Text of the file.
+    /// Text of the file; the bytes of a WebAssembly module in Base64.
     pub source: String,
     /// The kernel's name of the same congestion control.
     pub kernel: Option<String>,
@@ -48,6 +49,7 @@ pub struct Code {
 
 /// Keys of the place of a user's code, of its text, and of the kernel's name.
 const PYTHON: &str = "python";
+const WASM: &str = "wasm";
 const SOURCE: &str = "source";
 const KERNEL: &str = "kernel";
 
@@ -66,6 +68,11 @@ fn of_kernel(name: &str) -> &'static Description {
 }
 
 impl Code {
+    /// Whether it is a WebAssembly module: no class of Python has such a name.
+    pub fn is_wasm(&self) -> bool {
+        is_wasm(&self.place)
+    }
+
     /// The name of the algorithm in registries: its file without folders, its class, and the start
     /// of the text's SHA-256.
     pub fn name(&self) -> String {
@@ -78,6 +85,10 @@ impl Code {
         }
         name
     }
+}
+
+fn is_wasm(place: &str) -> bool {
+    place.strip_suffix(".wasm").is_some()
 }
 
 impl PartialEq for Algorithm {
@@ -105,7 +116,8 @@ impl Algorithm {
         registered: &Registered,
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
-        if cursor.get(PYTHON).is_some() || (registered.in_kernel && cursor.get(KERNEL).is_some()) {
+        let has = |key: &str| cursor.get(key).is_some();
+        if has(PYTHON) || (registered.in_kernel && (has(WASM) || has(KERNEL))) {
             return Self::read_code(cursor, registered);
         }
         let registry = (registered.built_in)();
@@ -142,8 +154,15 @@ impl Algorithm {
 
     /// Reads the code of a user, which a registry must know already, and the kernel's name.
     fn read_code(cursor: &Cursor<'_>, registered: &Registered) -> Result<Self, ScenarioError> {
-        let (place, kernel) = (cursor.get(PYTHON), cursor.get(KERNEL));
-        let kernel = kernel.filter(|_| registered.in_kernel);
+        let controls = |_: &Cursor<'_>| registered.in_kernel;
+        let (python, wasm) = (cursor.get(PYTHON), cursor.get(WASM).filter(controls));
+        if let (Some(_), Some(wasm)) = (&python, &wasm) {
+            return Err(wasm.error(format!("one of `{PYTHON}` and `{WASM}`")));
+        }
+        if let Some(at) = wasm.as_ref().filter(|at| !at.text().is_some_and(is_wasm)) {
+            return Err(at.error("\"FILE.wasm\""));
+        }
+        let (place, kernel) = (python.or(wasm), cursor.get(KERNEL).filter(controls));
         let text = |at: &Cursor<'_>, allowed: &str| {
             let found = at.text().filter(|text| !text.is_empty());
             found.map(str::to_owned).ok_or_else(|| at.error(allowed))
@@ -173,10 +192,14 @@ impl Algorithm {
         if let Some(kind) = cursor.get("kind")
             && kind.text() != Some(description.name)
         {
-            return Err(kind.error(format!("no `kind` beside `{PYTHON}` and `{KERNEL}`")));
+            return Err(kind.error(format!(
+                "no `kind` beside `{PYTHON}`, `{WASM}` and `{KERNEL}`"
+            )));
         }
         let mut known = vec!["kind", PYTHON, SOURCE];
-        known.extend(registered.in_kernel.then_some(KERNEL));
+        if registered.in_kernel {
+            known.extend([WASM, KERNEL]);
+        }
         known.extend(description.parameters.iter().map(|p| p.name));
         cursor.only(&known)?;
         let mut algorithm = Self::new(description);
@@ -326,7 +349,7 @@ pub(crate) struct Registered {
     pub(crate) built_in: fn() -> &'static [&'static Description],
     /// The algorithm of a user with this name.
     pub(crate) custom: fn(&str) -> Option<&'static Description>,
-    /// Whether `kernel` names one of the running kernel.
+    /// Whether these are controllers: `kernel` names one of the running kernel, `wasm` a module.
     pub(crate) in_kernel: bool,
 }
 
@@ -362,7 +385,8 @@ impl Form<Algorithm> for Registered {
         let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
         if let Some(code) = &algorithm.code {
             if !code.place.is_empty() {
-                map.insert(PYTHON.to_owned(), code.place.as_str().into());
+                let key = if code.is_wasm() { WASM } else { PYTHON };
+                map.insert(key.to_owned(), code.place.as_str().into());
                 map.insert(SOURCE.to_owned(), code.source.as_str().into());
             }
             if let Some(kernel) = &code.kernel {
@@ -409,7 +433,7 @@ impl Form<Algorithm> for Registered {
             schema["description"] = description.title.into();
             forms.push(schema);
         }
-        forms.push(code_schema());
+        forms.push(code_schema(self.in_kernel));
         let allowed = format!(
             "{}, or a table with `kind` and parameters",
             names.join(", ")
@@ -419,11 +443,16 @@ impl Form<Algorithm> for Registered {
 }
 
 /// The schema of the code of a user, whose parameters are not known here.
-fn code_schema() -> Value {
+fn code_schema(controls: bool) -> Value {
     let text = json!({"type": "string"});
     let names = [PYTHON, SOURCE, KERNEL].map(|name| entry(name, text.clone()));
     let mut schema = object(&names);
     schema["anyOf"] = json!([{"required": [PYTHON]}, {"required": [KERNEL]}]);
+    if controls {
+        schema["properties"][WASM] = json!({"type": "string", "pattern": "\\.wasm$"});
+        schema["anyOf"] =
+            json!([{"required": [PYTHON]}, {"required": [WASM]}, {"required": [KERNEL]}]);
+    }
     schema["additionalProperties"] = true.into();
     schema["description"] = "Your own algorithm: file and class, and its parameters.".into();
     schema

@@ -1,0 +1,321 @@
+//! The instance of a module in one run: its memory, the states of connections, and the budget of
+//! instructions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use forebay_random::{Stream, StreamKey};
+use wasmtime::{
+    FuncType, Linker, Memory, Store, Trap, TypedFunc, Val, ValType, WasmParams, WasmResults,
+};
+
+use crate::exchange::{BYTES, Exchange};
+use crate::limits::Limits;
+use crate::module::{IMPORTS, Module, exact, reason};
+
+/// Longest description, in bytes.
+const MOST_DESCRIPTION: usize = 1 << 14;
+/// Size of a page of memory, in bytes.
+const PAGE: usize = 1 << 16;
+/// Alignment of states, in bytes.
+const ALIGNMENT: usize = 16;
+
+/// The data beside an instance.
+struct Data {
+    limits: Limits,
+    /// Random streams of connections, and the one whose method runs.
+    streams: Vec<Stream>,
+    current: usize,
+}
+
+/// Functions of one argument, the address of a state.
+type Method<R = ()> = TypedFunc<u32, R>;
+
+/// The methods of a module; none where it has no such export.
+#[derive(Default)]
+pub(crate) struct Methods {
+    named: BTreeMap<&'static str, Method>,
+    /// The methods that run for each acknowledgment.
+    pub(crate) on_ack: Option<Method>,
+    pub(crate) on_sample: Option<Method>,
+    pub(crate) pacing_rate: Option<Method<f64>>,
+    pub(crate) recovery_floor: Option<Method<f64>>,
+    pub(crate) on_undo: Option<TypedFunc<(u32, u32), ()>>,
+}
+
+/// One instance.
+pub(crate) struct Running {
+    store: Store<Data>,
+    instance: wasmtime::Instance,
+    memory: Memory,
+    exchange: usize,
+    state_bytes: usize,
+    /// Addresses of states that no connection has.
+    free: Vec<u32>,
+    /// Instructions that remain for the run.
+    left: u64,
+    has_random_numbers: bool,
+    methods: Methods,
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Running({} instructions left)", self.left)
+    }
+}
+
+impl Running {
+    /// A new instance. Its start function runs, within the limits of a call.
+    pub(crate) fn new(module: &Module) -> Result<Self, String> {
+        let limits = module.limits;
+        let data = Data {
+            limits,
+            streams: Vec::new(),
+            current: 0,
+        };
+        let mut store = Store::new(module.inner.engine(), data);
+        store.limiter(|data| &mut data.limits);
+        let failed =
+            |error: wasmtime::Error| format!("the module does not start: {}", told(&error));
+        store.set_fuel(limits.call).map_err(failed)?;
+        let linker = linker(module).map_err(failed)?;
+        let instance = linker
+            .instantiate(&mut store, &module.inner)
+            .map_err(failed)?;
+        let memory = instance
+            .get_memory(&mut store, "memory")
+            .ok_or("found no export `memory`")?;
+        let mut running = Self {
+            store,
+            instance,
+            memory,
+            exchange: 0,
+            state_bytes: module.facts.state_bytes as usize,
+            free: Vec::new(),
+            left: limits.run,
+            has_random_numbers: module.has_random_numbers(),
+            methods: Methods::default(),
+        };
+        running.methods = running.found_methods(module);
+        let exchange = running.number("forebay_exchange")? as u32 as usize;
+        let size = running.memory.data_size(&running.store);
+        if !exchange.is_multiple_of(8) || exchange.saturating_add(BYTES) > size {
+            return Err(format!(
+                "`forebay_exchange` returned {exchange}; allowed: the address of 256 bytes, a \
+                 multiple of 8"
+            ));
+        }
+        running.exchange = exchange;
+        Ok(running)
+    }
+
+    fn found_methods(&mut self, module: &Module) -> Methods {
+        let mut named = BTreeMap::new();
+        for name in [
+            "create",
+            "on_open",
+            "on_congestion_event",
+            "on_timeout",
+            "on_idle",
+        ] {
+            if module.has(name)
+                && let Some(found) = self.typed(name)
+            {
+                named.insert(name, found);
+            }
+        }
+        Methods {
+            named,
+            on_ack: self.typed("on_ack"),
+            on_sample: self.typed("on_sample"),
+            pacing_rate: self.typed("pacing_rate"),
+            recovery_floor: self.typed("recovery_floor"),
+            on_undo: self.typed("on_undo"),
+        }
+    }
+
+    fn typed<P: WasmParams, R: WasmResults>(&mut self, name: &str) -> Option<TypedFunc<P, R>> {
+        self.instance.get_typed_func(&mut self.store, name).ok()
+    }
+
+    pub(crate) fn methods(&self) -> &Methods {
+        &self.methods
+    }
+
+    /// The result of a function without arguments.
+    pub(crate) fn number(&mut self, name: &str) -> Result<i32, String> {
+        let function: TypedFunc<(), i32> = self
+            .typed(name)
+            .ok_or_else(|| format!("found no export `{name}`"))?;
+        self.call(name, &function, ())
+    }
+
+    /// The text of `forebay_describe`, which ends with a zero.
+    pub(crate) fn description(&mut self) -> Result<String, String> {
+        let at = self.number("forebay_describe")? as u32 as usize;
+        let memory = self.memory.data(&self.store);
+        let text = memory.get(at..).unwrap_or_default();
+        let text = &text[..text.len().min(MOST_DESCRIPTION)];
+        let end = text.iter().position(|byte| *byte == 0);
+        let text = end.and_then(|end| std::str::from_utf8(&text[..end]).ok());
+        text.map(str::to_owned).ok_or_else(|| {
+            "`forebay_describe`: found no text; allowed: JSON in UTF-8 that ends with a zero, of at \
+             most 16384 bytes"
+                .to_owned()
+        })
+    }
+
+    /// Calls a function within the limits of instructions.
+    #[inline]
+    pub(crate) fn call<P: WasmParams, R: WasmResults>(
+        &mut self,
+        name: &str,
+        function: &TypedFunc<P, R>,
+        arguments: P,
+    ) -> Result<R, String> {
+        let budget = self.store.data().limits.call.min(self.left);
+        let fuel = self.store.set_fuel(budget);
+        fuel.map_err(|error| told(&error))?;
+        let result = function.call(&mut self.store, arguments);
+        let left = self.store.get_fuel().unwrap_or(0);
+        self.left -= budget - left;
+        result.map_err(|error| {
+            let out = matches!(error.downcast_ref::<Trap>(), Some(Trap::OutOfFuel));
+            let limits = self.store.data().limits;
+            match out {
+                true if budget < limits.call => {
+                    format!("the run needs more than {} instructions", limits.run)
+                }
+                true => format!("`{name}` needs more than {} instructions", limits.call),
+                false => format!("`{name}` failed: {}", told(&error)),
+            }
+        })
+    }
+
+    /// Writes the structure, calls a method with a state, and reads the first 16 bytes.
+    #[inline]
+    pub(crate) fn call_with<R: WasmResults>(
+        &mut self,
+        name: &'static str,
+        method: &Method<R>,
+        (state, stream): (u32, usize),
+        exchange: &Exchange,
+    ) -> Result<(R, [u8; 16]), String> {
+        self.store.data_mut().current = stream;
+        let bytes = exchange.bytes();
+        let at = self.exchange;
+        let memory = self.memory.data_mut(&mut self.store);
+        memory[at..at + bytes.len()].copy_from_slice(bytes);
+        let result = self.call(name, method, state)?;
+        let mut window = [0; 16];
+        window.copy_from_slice(&self.memory.data(&self.store)[at..at + 16]);
+        Ok((result, window))
+    }
+
+    /// The same for a method by its name; none if the module has no such method.
+    pub(crate) fn call_named(
+        &mut self,
+        name: &'static str,
+        at: (u32, usize),
+        exchange: &Exchange,
+    ) -> Result<Option<[u8; 16]>, String> {
+        let Some(method) = self.methods.named.get(name).cloned() else {
+            return Ok(None);
+        };
+        self.call_with(name, &method, at, exchange)
+            .map(|((), window)| Some(window))
+    }
+
+    /// The number of a connection's random stream.
+    pub(crate) fn add_stream(&mut self, key: StreamKey) -> usize {
+        if !self.has_random_numbers {
+            return 0;
+        }
+        let streams = &mut self.store.data_mut().streams;
+        streams.push(key.stream());
+        streams.len() - 1
+    }
+
+    /// A state of zeros.
+    pub(crate) fn allocate(&mut self) -> Result<u32, String> {
+        if self.free.is_empty() {
+            self.grow()?;
+        }
+        let state = self.free.pop().ok_or("found no room for a state")?;
+        let (from, to) = (state as usize, state as usize + self.state_bytes);
+        self.memory.data_mut(&mut self.store)[from..to].fill(0);
+        Ok(state)
+    }
+
+    /// Takes pages of the memory for states.
+    fn grow(&mut self) -> Result<(), String> {
+        let size = self.state_bytes.max(1).next_multiple_of(ALIGNMENT);
+        let pages = size.div_ceil(PAGE);
+        let begin = self.memory.data_size(&self.store);
+        let grown = self.memory.grow(&mut self.store, pages as u64);
+        grown.map_err(|error| {
+            format!("no memory for the state of a connection: {}", told(&error))
+        })?;
+        let end = begin + pages * PAGE;
+        // The lowest address is the first to be used.
+        let states = (begin..=end - size).step_by(size).map(|at| at as u32);
+        self.free
+            .extend(states.collect::<Vec<_>>().into_iter().rev());
+        Ok(())
+    }
+
+    /// A copy of a state.
+    pub(crate) fn copy(&mut self, state: u32) -> Result<u32, String> {
+        let copy = self.allocate()?;
+        let (from, bytes) = (state as usize, self.state_bytes);
+        let memory = self.memory.data_mut(&mut self.store);
+        memory.copy_within(from..from + bytes, copy as usize);
+        Ok(copy)
+    }
+
+    /// Gives a state back.
+    pub(crate) fn release(&mut self, state: u32) {
+        self.free.push(state);
+    }
+}
+
+/// The functions that a module may import.
+fn linker(module: &Module) -> Result<Linker<Data>, wasmtime::Error> {
+    let mut linker = Linker::new(module.inner.engine());
+    for (name, arguments) in IMPORTS {
+        let ty = FuncType::new(
+            module.inner.engine(),
+            vec![ValType::F64; arguments],
+            [ValType::F64],
+        );
+        linker.func_new("forebay", name, ty, move |mut caller, values, results| {
+            let value = if name.starts_with("random_") {
+                let data: &mut Data = caller.data_mut();
+                let current = data.current;
+                let stream = data
+                    .streams
+                    .get_mut(current)
+                    .ok_or_else(|| wasmtime::Error::msg("there is no connection yet"))?;
+                match name {
+                    "random_uniform" => stream.uniform(),
+                    "random_exponential" => stream.exponential(),
+                    _ => stream.normal(),
+                }
+            } else {
+                exact(name, values)
+            };
+            results[0] = Val::F64(value.to_bits());
+            Ok(())
+        })?;
+    }
+    Ok(linker)
+}
+
+/// The reason of a failed call.
+fn told(error: &wasmtime::Error) -> String {
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::OutOfFuel) => "it needs too many instructions".to_owned(),
+        Some(trap) => trap.to_string().replace("wasm trap: ", ""),
+        None => reason(error),
+    }
+}
