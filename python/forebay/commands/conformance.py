@@ -39,7 +39,8 @@ __all__ = ["conformance"]
 def conformance(place: str, parameters: tuple[str, ...], out: Path | None, *, as_json: bool) -> None:
     """Check that your congestion control or queue discipline meets the contract of forebay's own algorithms.
 
-    FILE.py:CLASS names a file and a class in it, a subclass of `CongestionControl` or `QueueDiscipline`.
+    FILE.py:CLASS names a file and a class in it, a subclass of `CongestionControl` or `QueueDiscipline`. A WebAssembly
+    module, such as mine.wasm, is a congestion control.
     """
     from forebay.contract.conforming import conformance as check
 

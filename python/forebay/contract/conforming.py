@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.algorithms.code_files import ALLOWED, MOST_BYTES, PLACE, admit, allowing
-from forebay.algorithms.loading import Role
+from forebay.algorithms.code_files import ALLOWED, PLACE, WASM_PLACE, admit, allowing, source_of
+from forebay.algorithms.loading import Role, is_wasm
 from forebay.algorithms.processes import describe
 from forebay.contract.answer import Check, Conformance
 from forebay.contract.control_checks import CONTROL_CHECKS
@@ -18,7 +18,6 @@ from forebay.contract.pictures import control_curves, queue_curves
 from forebay.contract.queue_checks import QUEUE_CHECKS, WORDS
 from forebay.contract.trials import Subject, Trials, flows
 from forebay.errors import CodeError, InputError
-from forebay.storage.safe_io import content
 
 __all__ = ["checked", "conformance"]
 
@@ -124,13 +123,10 @@ def _blamed(text: str, checks: Iterable[str]) -> str:
 def _subject(place: str, parameters: dict[str, Any]) -> Subject:
     """Read the file and find the class: a controller or a queue discipline."""
     file, _, name = place.rpartition(":")
-    if not file or not name.isidentifier():
-        raise InputError(f"found `{place}`; allowed: {PLACE}", "place")
-    data = content(Path(file), "a file with Python code", MOST_BYTES)
-    try:
-        source = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: found bytes that are no text; allowed: Python code in UTF-8") from None
+    wasm = is_wasm(place)
+    if not wasm and (not file or not name.isidentifier()):
+        raise InputError(f"found `{place}`; allowed: {PLACE}, or {WASM_PLACE}", "place")
+    source = source_of(Path(place if wasm else file), place)
     if not ALLOWED.get():
         raise InputError(
             f"`{place}` is code, and forebay runs it only with your consent: add `--allow-code` "
@@ -138,7 +134,7 @@ def _subject(place: str, parameters: dict[str, Any]) -> Subject:
         )
     role, facts = _described(place, source)
     admit(place, source, role)
-    table = {**parameters, "python": place, "source": source}
+    table = {**parameters, "wasm" if wasm else "python": place, "source": source}
     return Subject(place, role, table, source, bool(facts.get("own_recovery", False)))
 
 
@@ -147,7 +143,7 @@ def _described(place: str, source: str) -> tuple[Role, Mapping[str, Any]]:
     try:
         return "controller", describe(place, source, "controller")
     except CodeError as error:
-        if "found no class" not in str(error):
+        if is_wasm(place) or "found no class" not in str(error):
             raise
     try:
         return "discipline", describe(place, source, "discipline")

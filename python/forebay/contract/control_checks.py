@@ -188,7 +188,9 @@ def equal_results(trials: Trials) -> Check:
 
 def equality(trials: Trials, found: list[str]) -> Check:
     """The verdict on the numbers of two runs."""
-    reasons = static_checks.chance(trials.subject.source, trials.subject.file)[:MOST_REASONS]
+    # A module has no text, and no clock or chance of its own.
+    subject = trials.subject
+    reasons = static_checks.chance(subject.source, subject.file)[:MOST_REASONS] if subject.is_python else ()
     equal = found[0] == found[1]
     figure = "different" if not equal else f"equal, but {len(reasons)} risks in the text" if reasons else "equal"
     return Check("equal_results", _verdict(equal and not reasons), figure, "equal", None, reasons)
@@ -196,7 +198,8 @@ def equality(trials: Trials, found: list[str]) -> Check:
 
 def pinned_math(trials: Trials) -> Check:
     """The uses of functions that differ in the last digit between machines."""
-    found = static_checks.unpinned(trials.subject.source, trials.subject.file)
+    subject = trials.subject
+    found = static_checks.unpinned(subject.source, subject.file) if subject.is_python else ()
     figure = "none" if not found else f"{len(found)}: {found[0].partition(': ')[2]}"
     reasons = tuple(f"{each} differs between machines." for each in found[:MOST_REASONS])
     return Check("pinned_math", _verdict(not found), figure, "none", float(len(found)), reasons)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from forebay.algorithms.loading import file_of, is_wasm
 from forebay.contract.probe import Seen, probed, seen
 from forebay.results.report import Report
 from forebay.scenario import Scenario
@@ -48,7 +49,12 @@ class Subject:
     @property
     def file(self) -> str:
         """Name of the file, without folders."""
-        return Path(self.place.rpartition(":")[0]).name
+        return Path(file_of(self.place)).name
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a class of a Python file."""
+        return bool(self.source) and not is_wasm(self.place)
 
 
 class Trials:
@@ -87,7 +93,7 @@ class Trials:
         """Run one scenario with the probe inside of the class."""
         self._probes += 1
         path = self._folder / f"{name}-{self._probes}.txt"
-        table = probed(self.subject.table, path) if self.subject.source else self.subject.table
+        table = probed(self.subject.table, path) if self.subject.is_python else self.subject.table
         report = self.run({**group, "cca": table}, **options)
         return report, seen(path)
 
