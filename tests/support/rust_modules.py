@@ -1,0 +1,52 @@
+"""Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TARGET = "wasm32-unknown-unknown"
+MANIFEST = """[package]
+name = "{name}"
+version = "0.1.0"
+edition = "2024"
+[lib]
+path = "lib.rs"
+crate-type = ["cdylib"]
+[profile.release]
+panic = "abort"
+[workspace]
+"""
+
+
+def can_build() -> bool:
+    """Whether this machine has a compiler for WebAssembly."""
+    command = [str(ROOT / "crates" / "browser" / "build.sh"), "--can"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def built(source: Path, folder: Path) -> Path:
+    """The module of one file, in a folder for the build. Equal files are one module, whose name is their hash."""
+    name = f"m{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "lib.rs").write_bytes(source.read_bytes())
+    (folder / "Cargo.toml").write_text(MANIFEST.format(name=name), encoding="utf-8")
+    # One folder for all: the standard library is built once.
+    target = ROOT / "target" / "modules"
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    arguments = ["cargo", "build", "--quiet", "--release", "--offline", "--target", TARGET]
+    libraries = subprocess.run(
+        ["rustc", "--print", "target-libdir", "--target", TARGET], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    if not list(Path(libraries).glob("libcore-*.rlib")):
+        linker = next(
+            path for version in (23, 22, 21, 20, 19) if (path := Path(f"/usr/bin/wasm-ld-{version}")).exists()
+        )
+        environment |= {"RUSTC": "/usr/bin/rustc", "RUSTC_BOOTSTRAP": "1"}
+        environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = str(linker)
+        arguments.append("-Zbuild-std=core")
+    subprocess.run(arguments, cwd=folder, env=environment, check=True)
+    return target / TARGET / "release" / f"{name}.wasm"
