@@ -182,9 +182,12 @@ impl CustomControl for ModuleControl {
         }
         let exchange = Exchange::sample(window, sample, path);
         let done = {
-            let mut running = self.lock();
-            let method = running.methods().on_sample.clone();
-            method.map(|method| running.call_with("on_sample", &method, self.at, &exchange))
+            let running = &mut *self.lock();
+            let method = running.methods.on_sample.as_ref();
+            method.map(|method| {
+                let core = &mut running.core;
+                core.call_with("on_sample", method, self.at, &exchange)
+            })
         };
         if let Some(done) = done {
             let after = done.and_then(|((), bytes)| exchange::window(&bytes, "on_sample"));
@@ -201,9 +204,12 @@ impl CustomControl for ModuleControl {
         }
         let exchange = Exchange::new(window);
         let done = {
-            let mut running = self.lock();
-            let method = running.methods().recovery_floor.clone();
-            method.map(|method| running.call_with("recovery_floor", &method, self.at, &exchange))
+            let running = &mut *self.lock();
+            let method = running.methods.recovery_floor.as_ref();
+            method.map(|method| {
+                let core = &mut running.core;
+                core.call_with("recovery_floor", method, self.at, &exchange)
+            })
         };
         match done {
             None => 0.5 * window.ssthresh,
@@ -228,9 +234,10 @@ impl CustomControl for ModuleControl {
         };
         let exchange = Exchange::ack(window, &now, path);
         let done = {
-            let mut running = self.lock();
-            let method = running.methods().pacing_rate.clone()?;
-            running.call_with("pacing_rate", &method, self.at, &exchange)
+            let running = &mut *self.lock();
+            let method = running.methods.pacing_rate.as_ref()?;
+            let core = &mut running.core;
+            core.call_with("pacing_rate", method, self.at, &exchange)
         };
         match done {
             Ok((0.0, _)) => None,
@@ -253,9 +260,12 @@ impl CustomControl for ModuleControl {
         }
         let exchange = Exchange::ack(window, ack, path);
         let done = {
-            let mut running = self.lock();
-            let method = running.methods().on_ack.clone();
-            method.map(|method| running.call_with("on_ack", &method, self.at, &exchange))
+            let running = &mut *self.lock();
+            let method = running.methods.on_ack.as_ref();
+            method.map(|method| {
+                let core = &mut running.core;
+                core.call_with("on_ack", method, self.at, &exchange)
+            })
         };
         if let Some(done) = done {
             let after = done.and_then(|((), bytes)| exchange::window(&bytes, "on_ack"));
@@ -300,9 +310,9 @@ impl CustomControl for ModuleControl {
         }
         let states = (self.at.0, before.at.0);
         let done = {
-            let mut running = self.lock();
-            let method = running.methods().on_undo.clone();
-            method.map(|method| running.call("on_undo", &method, states))
+            let running = &mut *self.lock();
+            let method = running.methods.on_undo.as_ref();
+            method.map(|method| running.core.call("on_undo", method, states))
         };
         if let Some(Err(text)) = done {
             let window = Window {

@@ -199,6 +199,7 @@ impl Exchange {
     }
 
     /// The bytes up to the last field.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

@@ -45,22 +45,28 @@ pub(crate) struct Methods {
 
 /// One instance.
 pub(crate) struct Running {
-    store: Store<Data>,
+    pub(crate) core: Core,
+    pub(crate) methods: Methods,
     instance: wasmtime::Instance,
-    memory: Memory,
-    exchange: usize,
     state_bytes: usize,
     /// Addresses of states that no connection has.
     free: Vec<u32>,
+    has_random_numbers: bool,
+}
+
+/// The parts of an instance that a call changes, apart from the methods: a copy of a method costs
+/// more than a call.
+pub(crate) struct Core {
+    store: Store<Data>,
+    memory: Memory,
+    exchange: usize,
     /// Instructions that remain for the run.
     left: u64,
-    has_random_numbers: bool,
-    methods: Methods,
 }
 
 impl fmt::Debug for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Running({} instructions left)", self.left)
+        write!(f, "Running({} instructions left)", self.core.left)
     }
 }
 
@@ -86,26 +92,28 @@ impl Running {
             .get_memory(&mut store, "memory")
             .ok_or("found no export `memory`")?;
         let mut running = Self {
-            store,
+            core: Core {
+                store,
+                memory,
+                exchange: 0,
+                left: limits.run,
+            },
+            methods: Methods::default(),
             instance,
-            memory,
-            exchange: 0,
             state_bytes: module.facts.state_bytes as usize,
             free: Vec::new(),
-            left: limits.run,
             has_random_numbers: module.has_random_numbers(),
-            methods: Methods::default(),
         };
         running.methods = running.found_methods(module);
         let exchange = running.number("forebay_exchange")? as u32 as usize;
-        let size = running.memory.data_size(&running.store);
+        let size = running.core.memory.data_size(&running.core.store);
         if !exchange.is_multiple_of(8) || exchange.saturating_add(BYTES) > size {
             return Err(format!(
                 "`forebay_exchange` returned {exchange}; allowed: the address of 256 bytes, a \
                  multiple of 8"
             ));
         }
-        running.exchange = exchange;
+        running.core.exchange = exchange;
         Ok(running)
     }
 
@@ -135,11 +143,9 @@ impl Running {
     }
 
     fn typed<P: WasmParams, R: WasmResults>(&mut self, name: &str) -> Option<TypedFunc<P, R>> {
-        self.instance.get_typed_func(&mut self.store, name).ok()
-    }
-
-    pub(crate) fn methods(&self) -> &Methods {
-        &self.methods
+        self.instance
+            .get_typed_func(&mut self.core.store, name)
+            .ok()
     }
 
     /// The result of a function without arguments.
@@ -147,13 +153,13 @@ impl Running {
         let function: TypedFunc<(), i32> = self
             .typed(name)
             .ok_or_else(|| format!("found no export `{name}`"))?;
-        self.call(name, &function, ())
+        self.core.call(name, &function, ())
     }
 
     /// The text of `forebay_describe`, which ends with a zero.
     pub(crate) fn description(&mut self) -> Result<String, String> {
         let at = self.number("forebay_describe")? as u32 as usize;
-        let memory = self.memory.data(&self.store);
+        let memory = self.core.memory.data(&self.core.store);
         let text = memory.get(at..).unwrap_or_default();
         let text = &text[..text.len().min(MOST_DESCRIPTION)];
         let end = text.iter().position(|byte| *byte == 0);
@@ -165,6 +171,74 @@ impl Running {
         })
     }
 
+    /// The same for a method by its name; none if the module has no such method.
+    pub(crate) fn call_named(
+        &mut self,
+        name: &'static str,
+        at: (u32, usize),
+        exchange: &Exchange,
+    ) -> Result<Option<[u8; 16]>, String> {
+        let Some(method) = self.methods.named.get(name) else {
+            return Ok(None);
+        };
+        let called = self.core.call_with(name, method, at, exchange);
+        called.map(|((), window)| Some(window))
+    }
+
+    /// The number of a connection's random stream.
+    pub(crate) fn add_stream(&mut self, key: StreamKey) -> usize {
+        if !self.has_random_numbers {
+            return 0;
+        }
+        let streams = &mut self.core.store.data_mut().streams;
+        streams.push(key.stream());
+        streams.len() - 1
+    }
+
+    /// A state of zeros.
+    pub(crate) fn allocate(&mut self) -> Result<u32, String> {
+        if self.free.is_empty() {
+            self.grow()?;
+        }
+        let state = self.free.pop().ok_or("found no room for a state")?;
+        let (from, to) = (state as usize, state as usize + self.state_bytes);
+        self.core.memory.data_mut(&mut self.core.store)[from..to].fill(0);
+        Ok(state)
+    }
+
+    /// Takes pages of the memory for states.
+    fn grow(&mut self) -> Result<(), String> {
+        let size = self.state_bytes.max(1).next_multiple_of(ALIGNMENT);
+        let pages = size.div_ceil(PAGE);
+        let begin = self.core.memory.data_size(&self.core.store);
+        let grown = self.core.memory.grow(&mut self.core.store, pages as u64);
+        grown.map_err(|error| {
+            format!("no memory for the state of a connection: {}", told(&error))
+        })?;
+        let end = begin + pages * PAGE;
+        // The lowest address is the first to be used.
+        let states = (begin..=end - size).step_by(size).map(|at| at as u32);
+        self.free
+            .extend(states.collect::<Vec<_>>().into_iter().rev());
+        Ok(())
+    }
+
+    /// A copy of a state.
+    pub(crate) fn copy(&mut self, state: u32) -> Result<u32, String> {
+        let copy = self.allocate()?;
+        let (from, bytes) = (state as usize, self.state_bytes);
+        let memory = self.core.memory.data_mut(&mut self.core.store);
+        memory.copy_within(from..from + bytes, copy as usize);
+        Ok(copy)
+    }
+
+    /// Gives a state back.
+    pub(crate) fn release(&mut self, state: u32) {
+        self.free.push(state);
+    }
+}
+
+impl Core {
     /// Calls a function within the limits of instructions.
     #[inline]
     pub(crate) fn call<P: WasmParams, R: WasmResults>(
@@ -210,72 +284,6 @@ impl Running {
         let mut window = [0; 16];
         window.copy_from_slice(&self.memory.data(&self.store)[at..at + 16]);
         Ok((result, window))
-    }
-
-    /// The same for a method by its name; none if the module has no such method.
-    pub(crate) fn call_named(
-        &mut self,
-        name: &'static str,
-        at: (u32, usize),
-        exchange: &Exchange,
-    ) -> Result<Option<[u8; 16]>, String> {
-        let Some(method) = self.methods.named.get(name).cloned() else {
-            return Ok(None);
-        };
-        self.call_with(name, &method, at, exchange)
-            .map(|((), window)| Some(window))
-    }
-
-    /// The number of a connection's random stream.
-    pub(crate) fn add_stream(&mut self, key: StreamKey) -> usize {
-        if !self.has_random_numbers {
-            return 0;
-        }
-        let streams = &mut self.store.data_mut().streams;
-        streams.push(key.stream());
-        streams.len() - 1
-    }
-
-    /// A state of zeros.
-    pub(crate) fn allocate(&mut self) -> Result<u32, String> {
-        if self.free.is_empty() {
-            self.grow()?;
-        }
-        let state = self.free.pop().ok_or("found no room for a state")?;
-        let (from, to) = (state as usize, state as usize + self.state_bytes);
-        self.memory.data_mut(&mut self.store)[from..to].fill(0);
-        Ok(state)
-    }
-
-    /// Takes pages of the memory for states.
-    fn grow(&mut self) -> Result<(), String> {
-        let size = self.state_bytes.max(1).next_multiple_of(ALIGNMENT);
-        let pages = size.div_ceil(PAGE);
-        let begin = self.memory.data_size(&self.store);
-        let grown = self.memory.grow(&mut self.store, pages as u64);
-        grown.map_err(|error| {
-            format!("no memory for the state of a connection: {}", told(&error))
-        })?;
-        let end = begin + pages * PAGE;
-        // The lowest address is the first to be used.
-        let states = (begin..=end - size).step_by(size).map(|at| at as u32);
-        self.free
-            .extend(states.collect::<Vec<_>>().into_iter().rev());
-        Ok(())
-    }
-
-    /// A copy of a state.
-    pub(crate) fn copy(&mut self, state: u32) -> Result<u32, String> {
-        let copy = self.allocate()?;
-        let (from, bytes) = (state as usize, self.state_bytes);
-        let memory = self.memory.data_mut(&mut self.store);
-        memory.copy_within(from..from + bytes, copy as usize);
-        Ok(copy)
-    }
-
-    /// Gives a state back.
-    pub(crate) fn release(&mut self, state: u32) {
-        self.free.push(state);
     }
 }
 
