@@ -44,9 +44,10 @@ pub use model::distribution::renewal::UnderWay;
 pub use model::distribution::{Distribution, Quantity};
 pub use model::flow_count::{FlowCount, MAX_FLOWS};
 pub use model::flows::{Access, FlowGroup};
-pub use model::link::{Link, Memory, MemoryThreshold, RateLayer};
+pub use model::link::{Link, RateLayer};
 pub use model::loss::{GilbertElliott, MediumLoss};
 pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
+pub use model::memory::{Memory, MemoryThreshold};
 pub use model::metric::{Goal, Metric, Relation, Scope, SourcePosition, Unit};
 pub use model::options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

@@ -26,7 +26,7 @@ use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
 use crate::link::host_timing::{HostTiming, InOrder, after};
 use crate::link::medium::Medium;
-use crate::link::memory::Memories;
+use crate::link::memory::{Memories, Place};
 use crate::link::policer::Policer;
 use crate::link::queued::QueuedLink;
 use crate::link::statistics::Account;
@@ -302,8 +302,19 @@ impl Network {
             self.police(offered, (flows, &mut timeline.recorder));
             return false;
         }
-        let has_memory = (self.memories.is_empty() || self.has_memory(offered, flows, timeline))
-            && (self.pauses.is_none() || self.has_headroom(offered, flows, timeline));
+        let place = if self.memories.is_empty() {
+            None
+        } else {
+            self.place(offered, flows, timeline)
+        };
+        let fits = place.is_none_or(|place| place.fits);
+        let has_memory = match self.pauses {
+            None => fits,
+            Some(_) => self.has_headroom((offered, place), flows, timeline),
+        };
+        if has_memory && !self.memories.is_empty() {
+            self.memories.count(offered.link, packet.size, true);
+        }
         if !has_memory {
             self.links[offered.link.index()].refuse();
             if self.pauses.is_some() {
@@ -314,17 +325,29 @@ impl Network {
         has_memory
     }
 
-    /// Whether a packet finds memory at its link, or needs none.
+    /// The place of a packet in the memory of its link, if it has one. Longest queues lose packets
+    /// for it if they must.
     #[inline(never)]
-    fn has_memory<E: Ends>(
+    fn place<E: Ends>(
         &mut self,
         offered: &Offered,
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
-    ) -> bool {
-        self.catch_up(offered.packet.arrival, flows, timeline);
-        self.memories
-            .has_room(&offered.packet, offered.link, &mut self.links)
+    ) -> Option<Place> {
+        let now = offered.packet.arrival;
+        self.catch_up(now, flows, timeline);
+        loop {
+            let pauses = self.pauses.as_deref();
+            let headroom = |link| pauses.map_or(0, |pauses| pauses.headroom_of(link));
+            let arriving = (&offered.packet, offered.link);
+            let place = self.memories.place(arriving, &mut self.links, headroom)?;
+            let Some(longest) = place.longest else {
+                return Some(place);
+            };
+            if let Some((link, mut sink)) = self.onward(longest, flows, timeline) {
+                link.push_out(now, &mut sink);
+            }
+        }
     }
 
     /// Completes an offered packet: it goes on, or its loss is counted.
@@ -442,8 +465,10 @@ impl Network {
             return None;
         };
         let pauses = self.pauses.as_deref_mut();
+        let memories = &mut self.memories;
         let sink = Onward {
             at,
+            memories: memories.has_cells(at).then_some(memories),
             medium: self.media[at.index()].as_mut(),
             order: self.orders[at.index()].as_mut(),
             hops: &self.hops,

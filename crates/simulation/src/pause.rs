@@ -22,6 +22,7 @@ use forebay_units::Time;
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{FlowId, LinkId};
+use crate::link::memory::Place;
 use crate::link::pauses::Pauses;
 use crate::pause_frame::{PauseFrame, Sender};
 
@@ -36,6 +37,19 @@ pub use topology::{may_be_paused, mixed_classes, takes_part};
 struct Ingress {
     waiting: u64,
     is_paused: bool,
+    /// The bytes above which the headroom begins, during a pause.
+    level: u64,
+}
+
+impl Ingress {
+    /// The bytes in the headroom.
+    fn beyond(&self) -> u64 {
+        if self.is_paused {
+            self.waiting.saturating_sub(self.level)
+        } else {
+            0
+        }
+    }
 }
 
 /// A lossless queue: of a link, or of a class.
@@ -54,6 +68,8 @@ struct LosslessLink {
     /// The pauses by its queues, of all senders.
     pauses: Pauses,
     counts: PauseCounts,
+    /// Bytes of its queues in the headroom.
+    in_headroom: u64,
 }
 
 /// The pauses by the queues of a link since the warm-up.
@@ -123,6 +139,7 @@ impl PauseControl {
                 of_groups,
                 pauses: Pauses::default(),
                 counts: PauseCounts::default(),
+                in_headroom: 0,
             }));
         }
         control.victims = Victims::new(scenario, control.places());
@@ -171,12 +188,59 @@ impl PauseControl {
         Some(Ingoing { queue, sender })
     }
 
-    /// Whether the queue has memory for `size` more bytes of the sender.
-    pub(crate) fn has_room(&self, at: Ingoing, size: u32) -> bool {
+    /// The bytes of the sender above which the headroom begins: `xoff`, or less if the place of the
+    /// packet in a shared memory says so. A dynamic `xoff` is alpha times the free shared memory,
+    /// as for the priority groups of SONiC. If a memory with headroom is full, the headroom begins
+    /// with the packet. Otherwise a pause keeps its level.
+    pub(crate) fn level(&self, at: Ingoing, place: Option<Place>) -> u64 {
+        let queue = &self.queues[at.queue];
+        let ingress = queue.ingress.get(&at.sender).copied().unwrap_or_default();
+        let is_full = place.is_some_and(|place| place.headroom.is_some() && !place.fits);
+        if ingress.is_paused {
+            let most = if is_full { ingress.waiting } else { u64::MAX };
+            return ingress.level.min(most);
+        }
+        let xoff = queue.pfc.xoff.get();
+        let Some(place) = place else {
+            return xoff;
+        };
+        let free = queue
+            .pfc
+            .alpha
+            .map(|alpha| (alpha * place.free as f64) as u64);
+        let level = if is_full {
+            0
+        } else {
+            xoff.min(free.unwrap_or(u64::MAX))
+        };
+        // What waits already is where it is.
+        level.max(ingress.waiting.min(xoff))
+    }
+
+    /// Whether there is memory for `size` more bytes of the sender, if its headroom begins at this
+    /// level.
+    pub(crate) fn has_room(
+        &self,
+        at: Ingoing,
+        (size, level): (u32, u64),
+        place: Option<Place>,
+    ) -> bool {
         let queue = &self.queues[at.queue];
         let waiting = queue.ingress.get(&at.sender).map_or(0, |each| each.waiting);
-        let most = queue.pfc.xoff.get() + queue.pfc.headroom.get();
-        waiting + u64::from(size) <= most
+        let then = waiting + u64::from(size);
+        let beyond = then.saturating_sub(level.max(waiting));
+        let has_place = place.is_none_or(|place| match place.headroom {
+            // The headroom holds the bytes beyond the level, and the memory the others.
+            Some(headroom) => beyond <= headroom && (place.fits || waiting >= level),
+            None => place.fits,
+        });
+        has_place && then <= level + queue.pfc.headroom.get()
+    }
+
+    /// Bytes of a link's queues in the headroom.
+    pub(crate) fn headroom_of(&self, at: LinkId) -> u64 {
+        let link = self.links[at.index()].as_ref();
+        link.map_or(0, |link| link.in_headroom)
     }
 
     /// A packet of a sender is about to be sent without a wait.
@@ -185,18 +249,31 @@ impl PauseControl {
         ingress.waiting += u64::from(size);
     }
 
-    /// A packet of a sender waits from now on.
-    pub(crate) fn store(&mut self, at: Ingoing, (size, now): (u32, Time), calendar: &mut Calendar) {
+    /// A packet of a sender waits from now on. The headroom of the sender begins at `level`.
+    pub(crate) fn store(
+        &mut self,
+        at: Ingoing,
+        (size, level): (u32, u64),
+        now: Time,
+        calendar: &mut Calendar,
+    ) {
         let queue = &mut self.queues[at.queue];
         let ingress = queue.ingress.entry(at.sender).or_default();
+        let before = ingress.beyond();
         ingress.waiting += u64::from(size);
-        let beyond = ingress.waiting.saturating_sub(queue.pfc.xoff.get());
-        let begins = beyond > 0 && !ingress.is_paused;
-        ingress.is_paused |= begins;
+        let begins = ingress.waiting > level && !ingress.is_paused;
+        if begins {
+            ingress.is_paused = true;
+        }
+        if ingress.is_paused {
+            ingress.level = level;
+        }
+        let beyond = ingress.beyond();
         let link = queue.place.0;
         if let Some(link) = &mut self.links[link.index()] {
             link.counts.most_headroom = link.counts.most_headroom.max(beyond);
             link.counts.frames += u64::from(begins);
+            link.in_headroom = link.in_headroom + beyond - before;
         }
         if begins {
             self.send_frame((at, true), now, calendar);
@@ -213,9 +290,15 @@ impl PauseControl {
     ) {
         let queue = &mut self.queues[at.queue];
         let ingress = queue.ingress.entry(at.sender).or_default();
+        let before = ingress.beyond();
         ingress.waiting -= u64::from(size);
-        if ingress.is_paused && ingress.waiting <= queue.pfc.xon.get() {
-            ingress.is_paused = false;
+        let ends = ingress.is_paused && ingress.waiting <= queue.pfc.xon.get().min(ingress.level);
+        ingress.is_paused &= !ends;
+        let beyond = ingress.beyond();
+        if let Some(link) = &mut self.links[queue.place.0.index()] {
+            link.in_headroom = link.in_headroom + beyond - before;
+        }
+        if ends {
             self.send_frame((at, false), now, calendar);
         }
     }
@@ -254,16 +337,16 @@ impl PauseControl {
     }
 
     /// Whether the counts of the lossless queue at this place agree with the `bytes` that wait in
-    /// it and with its pauses.
-    pub(crate) fn agrees(&self, place: LinkQueue, bytes: u64) -> bool {
+    /// it, if they are known, and with its pauses.
+    pub(crate) fn agrees(&self, place: LinkQueue, bytes: Option<u64>) -> bool {
         let mut queues = self.queues.iter().filter(|queue| queue.place == place);
         queues.all(|queue| {
             let mut senders = queue.ingress.values();
             let waiting: u64 = senders.clone().map(|each| each.waiting).sum();
-            waiting == bytes
+            bytes.is_none_or(|bytes| waiting == bytes)
                 && senders.all(|each| {
                     if each.is_paused {
-                        each.waiting > queue.pfc.xon.get()
+                        each.waiting > queue.pfc.xon.get().min(each.level)
                     } else {
                         each.waiting <= queue.pfc.xoff.get()
                     }
@@ -287,11 +370,8 @@ impl PauseControl {
             link.counts = PauseCounts::default();
         }
         for queue in &self.queues {
-            let waiting = queue.ingress.values().map(|each| each.waiting);
-            let beyond = waiting
-                .max()
-                .unwrap_or(0)
-                .saturating_sub(queue.pfc.xoff.get());
+            let beyond = queue.ingress.values().map(Ingress::beyond);
+            let beyond = beyond.max().unwrap_or(0);
             if let Some(link) = &mut self.links[queue.place.0.index()] {
                 link.counts.most_headroom = link.counts.most_headroom.max(beyond);
             }

@@ -236,7 +236,21 @@ fn network(words: &[u16], traffic: Traffic) -> String {
     let shares = tape.rarely(5) && traffic == Traffic::Any;
     if shares {
         let size = tape.one(&["50kB", "0B", "1MB"]);
-        let _ = writeln!(text, "[[memories]]\nname = \"chip\"\nsize = \"{size}\"");
+        // One of the links may not be lossless: the reader refuses some of these.
+        let keys = tape.one(&[
+            "",
+            "",
+            "cell = \"208B\"",
+            "headroom = \"20kB\"",
+            "headroom = \"20kB\"\ncell = \"192B\"",
+            "threshold = \"lqd\"",
+            "threshold = \"lqd\"\ncell = \"192B\"",
+            "threshold = \"abm\"",
+        ]);
+        let _ = writeln!(
+            text,
+            "[[memories]]\nname = \"chip\"\nsize = \"{size}\"\n{keys}"
+        );
     }
     let paths: Vec<_> = (0..=1 + tape.below(4))
         .map(|_| path(&mut tape, links, circle))
@@ -255,6 +269,11 @@ fn network(words: &[u16], traffic: Traffic) -> String {
         }
         if shares && tape.rarely(2) {
             text += "memory = \"chip\"\n";
+            let own = text.rfind("[[links]]").expect("the table of the link");
+            if tape.rarely(2) {
+                let with = text[own..].replace(", headroom = ", ", alpha = 0.7, headroom = ");
+                text.replace_range(own.., &with);
+            }
         }
     }
     for own in paths.into_iter().enumerate() {

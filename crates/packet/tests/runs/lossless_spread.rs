@@ -125,3 +125,19 @@ fn flows_that_wait_at_the_end_of_the_run_count() {
     let report = run(&text);
     assert_eq!(victims(&report), [0.0, 3.0]);
 }
+
+/// Each transfer of an open loop is a flow: more of them are victims than are there at once.
+#[test]
+fn each_transfer_of_an_open_loop_counts() {
+    let text = link("shared", "10Gbps", "")
+        + &link("port", "1Gbps", PFC)
+        + &link("fast", "10Gbps", "")
+        + &group("culprit", &["shared", "port"], 2)
+        + "[[flows]]\nname = \"mice\"\npath = [\"shared\", \"fast\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+           workload = { open_loop = { interarrival = \"100us\", size = \"15kB\" } }\n"
+        + RUN;
+    let report = run(&text);
+    // One transfer begins every 100 us of 35 ms.
+    let held = victims(&report)[1];
+    assert!((150.0..=350.0).contains(&held), "{held}");
+}

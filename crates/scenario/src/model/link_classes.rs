@@ -33,6 +33,13 @@ impl Link {
         self.pfc.is_some() || self.classes.iter().any(|class| class.pfc.is_some())
     }
 
+    /// Whether the `xoff` of a lossless queue depends on the free shared memory.
+    pub(crate) fn has_pfc_alpha(&self) -> bool {
+        let of_classes = self.classes.iter().filter_map(|class| class.pfc.as_ref());
+        let mut all = self.pfc.iter().chain(of_classes);
+        all.any(|pfc| pfc.alpha.is_some())
+    }
+
     /// Checks the classes against the scenario's flow groups, and resolves their buffers where one
     /// bandwidth-delay product is `bdp` bytes.
     pub(crate) fn resolve_classes(

@@ -18,7 +18,8 @@ use crate::model::buffer::resolve_buffer;
 use crate::model::derived_once::OfGroups;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
-use crate::model::link::{Link, Memory, check_memories, read_memories};
+use crate::model::link::Link;
+use crate::model::memory::{Memory, check_memories, read_memories};
 use crate::model::metric::{Goal, SourcePosition};
 use crate::model::observed::{self, OBSERVED};
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
@@ -141,10 +142,7 @@ impl Scenario {
                 return Err(root.error_found(found, "either [link] or [[links]]"));
             }
         };
-        let memories = match root.get("memories") {
-            Some(memories) => read_memories(&memories)?,
-            None => Vec::new(),
-        };
+        let memories = read_memories(root)?;
         let memory_names: Vec<String> = memories.iter().map(|m| m.name.clone()).collect();
         let mut context = Context {
             memories: &memory_names,
@@ -154,7 +152,7 @@ impl Scenario {
         for (number, cursor) in cursors.iter().enumerate() {
             links.push(Link::read_unresolved(cursor, number, &context)?);
         }
-        check_memories(&links, &cursors, &memories)?;
+        check_memories((&links, &cursors), &memories, root)?;
         let target = find_target(&links, root)?;
         links[target].target = true;
         let run: RunPlan = read_section(root, "run", &context)?;

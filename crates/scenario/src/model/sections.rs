@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::model::distribution::form::distributions;
 use crate::model::flows::FlowGroup;
-use crate::model::link::{Link, Memory};
+use crate::model::link::Link;
+use crate::model::memory::Memory;
 use crate::model::metric::Metric;
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
 use crate::text::grammar::{Grammar, KeyText};

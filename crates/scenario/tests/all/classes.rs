@@ -328,7 +328,9 @@ fn the_schema_and_explain_know_the_keys_of_a_class() {
     let names: Vec<&str> = classes.keys.iter().map(|key| key.name.as_str()).collect();
     assert_eq!(
         names,
-        ["name", "groups", "weight", "priority", "buffer", "queue"]
+        [
+            "name", "groups", "weight", "priority", "buffer", "pfc", "queue"
+        ]
     );
     let schema = schema();
     let forms = schema

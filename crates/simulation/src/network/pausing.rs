@@ -10,37 +10,42 @@ use crate::ends::Ends;
 use crate::flow::{Flows, InFlight};
 use crate::ids::{FlowId, LinkId, ResponsiveId};
 use crate::link::Link;
+use crate::link::memory::Place;
 use crate::pause::{Ingoing, LinkQueue, PauseCounts};
 use crate::pause_frame::Sender;
 use crate::timeline::Timeline;
 
 impl Network {
-    /// Whether the headroom of a lossless queue suffices for a packet. If it does, the packet waits
-    /// there from now on. It needs no headroom if it is sent at once.
+    /// Whether a packet may wait that has this place in a shared memory: in that place, or in the
+    /// headroom of a lossless queue, where it waits from now on. It needs neither if it is sent at
+    /// once.
     #[inline(never)]
     pub(super) fn has_headroom<E: Ends>(
         &mut self,
-        offered: &Offered,
+        (offered, place): (&Offered, Option<Place>),
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
     ) -> bool {
         let (packet, at) = (&offered.packet, offered.link);
+        let fits = place.is_none_or(|place| place.fits);
         if !self.pauses.as_ref().is_some_and(|it| it.is_lossless(at)) {
-            return true;
+            return fits;
         }
         self.catch_up_link(at, packet.arrival, (flows, timeline));
         let ingoing = self.ingoing(packet, at, flows);
+        let size = self.memories.occupied(at, packet.size);
         let (Some(pauses), Some(ingoing)) = (&mut self.pauses, ingoing) else {
-            return true;
+            return fits;
         };
         if self.links[at.index()].sends_at_once(packet) {
-            pauses.carry(ingoing, packet.size);
+            pauses.carry(ingoing, size);
             return true;
         }
-        let has_room = pauses.has_room(ingoing, packet.size);
+        let level = pauses.level(ingoing, place);
+        let has_room = pauses.has_room(ingoing, (size, level), place);
         if has_room {
             let calendar = &mut timeline.calendar;
-            pauses.store(ingoing, (packet.size, packet.arrival), calendar);
+            pauses.store(ingoing, (size, level), packet.arrival, calendar);
         }
         has_room
     }
@@ -160,7 +165,9 @@ impl Network {
         for place in pauses.places() {
             let (at, class) = place;
             if let Link::Queued(link) = &self.links[at.index()] {
-                let agrees = pauses.agrees(place, link.backlog_of(class).bytes);
+                let bytes = link.backlog_of(class).bytes;
+                let in_cells = self.memories.has_cells(at);
+                let agrees = pauses.agrees(place, (!in_cells).then_some(bytes));
                 assert!(
                     agrees && pauses.counts_agree(at),
                     "the counts of a lossless queue: {pauses:?}"

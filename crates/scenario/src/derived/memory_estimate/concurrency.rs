@@ -374,8 +374,12 @@ impl Scenario {
     /// Packets of a group that wait at its access links, where the rest of the network holds
     /// `there` of them.
     fn at_access(&self, group: &FlowGroup, there: f64) -> f64 {
+        // A lossless queue drops nothing: what it does not let in waits at its hosts, also at those
+        // without an access link.
+        let joins = |&at: &usize| self.links()[at].pfc_of(&group.name).is_some();
+        let is_held = group.path.iter().any(joins);
         let Some(access) = &group.access else {
-            return 0.0;
+            return if is_held { f64::INFINITY } else { 0.0 };
         };
         let queues = access
             .queue
@@ -387,7 +391,7 @@ impl Scenario {
             // A slow start sends two packets for each that a link delivers (RFC 5681), which is no
             // faster than the access link: what waits is a first window.
             flows * group.stack.initial_window
-        } else if self.drops(group) {
+        } else if self.drops(group) && !is_held {
             // Drops keep the windows near what the network holds: a slow start ends at twice as
             // much.
             there + self.spared(group)
