@@ -141,3 +141,21 @@ fn each_transfer_of_an_open_loop_counts() {
     let held = victims(&report)[1];
     assert!((150.0..=350.0).contains(&held), "{held}");
 }
+
+/// Flows that pauses held count although no pause lasts to the end of the run.
+#[test]
+fn flows_that_a_pause_held_count_after_the_pause() {
+    let culprit = group("culprit", &["shared", "port"], 2)
+        + "workload = { finite = { size = \"300kB\" } }\ninitial_window = \"200p\"\n";
+    let text = link("shared", "10Gbps", "")
+        + &link("port", "1Gbps", PFC)
+        + &link("fast", "10Gbps", "")
+        + &culprit
+        + &group("victim", &["shared", "fast"], 3)
+        + &RUN.replace("5ms", "0s");
+    let report = run(&text);
+    assert_eq!(victims(&report), [0.0, 3.0]);
+    // 600 kB take 4.8 ms of the 30 ms.
+    let paused = of(&report, "shared", Metric::PausedTime);
+    assert!(paused > 0.0 && paused < 0.006, "{paused}");
+}

@@ -379,8 +379,8 @@ fn first_of(group: &str) -> f64 {
     room_for_ten(group, "").flows()[0].stack.initial_window + 100.0
 }
 
-/// A lossless queue drops nothing: what its buffer does not hold waits at the hosts, with and without
-/// access links.
+/// A lossless queue drops nothing: what its buffer does not hold waits at the hosts, with and
+/// without access links.
 #[test]
 fn packets_that_a_lossless_queue_holds_back_wait_at_their_hosts() {
     let needed = |link: &str, more: &str| {

@@ -387,11 +387,13 @@ impl Scenario {
         let flows = self.alive(group).1;
         let mut links = group.path.iter().map(|&at| &self.links()[at]);
         let slower = |link: &Link| 2.0 * link.highest_rate().as_bytes_per_second();
-        let windows = if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
+        let windows = if is_held {
+            f64::INFINITY
+        } else if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
             // A slow start sends two packets for each that a link delivers (RFC 5681), which is no
             // faster than the access link: what waits is a first window.
             flows * group.stack.initial_window
-        } else if self.drops(group) && !is_held {
+        } else if self.drops(group) {
             // Drops keep the windows near what the network holds: a slow start ends at twice as
             // much.
             there + self.spared(group)

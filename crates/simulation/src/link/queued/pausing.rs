@@ -203,7 +203,8 @@ mod tests {
         link.pause((1, true), Time::ZERO, &mut sent);
         assert!(link.sends_at_once(0) && !link.sends_at_once(1));
         assert!(!link.has_longer_class(&packet(0)));
-        // The paused class waits, the other one leaves, and the end of the pause releases the first.
+        // The paused class waits, the other one leaves, and the end of the pause releases the
+        // first.
         arrive(&mut link, Time::from_micros(1), &[1, 1, 0], &mut sent);
         assert_eq!(sent.0, [0]);
         assert!(link.has_longer_class(&packet(0)) && link.is_stalled(1) && !link.is_stalled(0));
@@ -212,6 +213,18 @@ mod tests {
         link.pause((1, false), Time::from_micros(3), &mut sent);
         assert_eq!(sent.0, [0, 1]);
         assert_eq!(link.paused(Time::from_micros(9)), Time::from_micros(3));
+    }
+
+    /// The end of a pause sends no packet while another one is in transmission.
+    #[test]
+    fn a_class_that_resumes_waits_for_the_packet_in_transmission() {
+        let (mut link, mut sent) = (pausable(CLASSES), Sent(Vec::new()));
+        link.pause((1, true), Time::ZERO, &mut sent);
+        arrive(&mut link, Time::ZERO, &[0, 1], &mut sent);
+        link.pause((1, false), Time::from_picos(500_000), &mut sent);
+        assert_eq!(sent.0, [0]);
+        link.catch_up(Time::from_micros(2), &mut sent);
+        assert_eq!(sent.0, [0, 1]);
     }
 
     /// The wait of what a pause keeps to the end of the run is known, and the pause is over.
