@@ -103,6 +103,14 @@ def _scenario(
     return Scenario.of(tables)
 
 
+def _fabric(workload: object) -> Scenario:
+    """Four hosts at two leaves."""
+    shape = {"kind": "leaf_spine", "leaves": 2, "spines": 2, "hosts": 4, "port": LINK}
+    group = {"name": "hosts", "rtt": "30ms", "workload": workload}
+    run = {"warmup": "100ms", "measure": "500ms", "replications": 1}
+    return Scenario.of({"fabric": shape, "flows": [group], "run": run})
+
+
 #: Words of the table for the kinds of warnings.
 _WORDS = {Kind.LEFT_OUT: "ignored", Kind.FLUID_BACKGROUND: "mean rate"}
 
@@ -136,6 +144,9 @@ def _rows() -> Iterator[tuple[str, ...]]:
         marks = {"queue": "red"} if "ecn" in keys else {}
         cases.append((name, _scenario(link=marks, flows=keys)))
     cases += [(f"workload `{name}`", _scenario(workload=words)) for name, words in WORKLOADS.items()]
+    cases.append(("`[fabric]`", _fabric("persistent")))
+    for name in ("all_to_all", "ring_all_reduce"):
+        cases.append((f"workload `{name}`", _fabric({name: {"size": SIZE}})))
     for name, scenario in cases:
         yield name, *(supported(engine, scenario, plain[engine]) for engine in ENGINES)
 

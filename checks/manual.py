@@ -28,7 +28,17 @@ from forebay.search.rule_verdict import Miss
 from forebay.storage.files import write_atomically
 from forebay.text import formatting
 
-__all__ = ["Figures", "RuleFigures", "answers_table", "main", "measure", "read_figures", "renewed", "rules_table"]
+__all__ = [
+    "Figures",
+    "RuleFigures",
+    "answers_table",
+    "main",
+    "measure",
+    "read_figures",
+    "renewed",
+    "rules_table",
+    "sized",
+]
 
 #: Marks around the tables of answers and of rules.
 ANSWERS = ("<!-- answers: begin -->", "<!-- answers: end -->")
@@ -248,8 +258,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code("manual", work, "interrupted; the same command goes on where it stopped")
 
 
+def sized(scenarios: Path) -> list[Path]:
+    """The scenarios of a folder whose buffer `recommend` sizes: `xoff` and `headroom` limit a lossless queue."""
+    from forebay.scenario import Scenario
+
+    def is_lossless(path: Path) -> bool:
+        links = Scenario.load(path).resolved["links"]
+        return any(link["target"] and "pfc" in link for link in links)
+
+    return [path for path in sorted(scenarios.glob("*.toml")) if not is_lossless(path)]
+
+
 def _renew(options: argparse.Namespace) -> None:
-    files = {path.stem: path for path in sorted(options.scenarios.glob("*.toml"))}
+    files = {path.stem: path for path in sized(options.scenarios)}
     if not files:
         raise InputError(f"{options.scenarios}: found no scenarios; allowed: a folder of .toml files")
     path = options.docs / "data" / "recommended.json"

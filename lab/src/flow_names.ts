@@ -21,7 +21,8 @@ export function plain(text: string): string {
 /** Names of congestion controls that a scenario may give to a group of flows as well. */
 const CONGESTION_CONTROLS: ReadonlySet<string> = new Set([
   ...["newreno", "reno", "cubic", "hstcp", "htcp", "aimd", "bbr", "bbr3", "vegas", "westwood"],
-  ...["illinois", "dctcp", "prague", "ledbat", "ledbatpp", "bic", "copa", "cdg", "swift", "dcqcn", "timely"],
+  ...["illinois", "dctcp", "prague", "ledbat", "ledbatpp", "bic", "copa", "cdg"],
+  ...["swift", "dcqcn", "timely", "hpcc"],
 ]);
 
 /**

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from forebay.comparison.answers import Comparison
     from forebay.comparison.comparison import compare
     from forebay.configuration.verbs import Configuration, Translation, configure, translate
+    from forebay.contract.answer import Check, Conformance
+    from forebay.contract.conforming import conformance
     from forebay.explanation import Explanation, explain
     from forebay.fabric.audit_answer import Audit, Finding
     from forebay.fabric.headroom import headroom
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from forebay.search.checking import check
     from forebay.search.class_answer import ClassSizing
     from forebay.search.class_sizing import size_classes
+    from forebay.search.port_answer import PortSizing
+    from forebay.search.port_sizing import size_port
     from forebay.search.recommendation import recommend
     from forebay.search.surveying import feasible_map
     from forebay.sweeps.axes import Axis
@@ -62,10 +66,12 @@ __all__ = [
     "Audit",
     "Axis",
     "BufferSize",
+    "Check",
     "CheckReport",
     "ClassSizing",
     "Comparison",
     "Configuration",
+    "Conformance",
     "Cost",
     "Emulated",
     "Estimate",
@@ -79,6 +85,7 @@ __all__ = [
     "Interrupted",
     "LinkReport",
     "Metric",
+    "PortSizing",
     "Recommendation",
     "Report",
     "Scenario",
@@ -93,6 +100,7 @@ __all__ = [
     "check",
     "compare",
     "configure",
+    "conformance",
     "emulate",
     "explain",
     "feasible_map",
@@ -101,6 +109,7 @@ __all__ = [
     "recommend",
     "reproduce",
     "size_classes",
+    "size_port",
     "sweep",
     "translate",
 ]
@@ -110,10 +119,12 @@ _HOMES = {
     "Audit": "forebay.fabric.audit_answer",
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.results.report",
+    "Check": "forebay.contract.answer",
     "CheckReport": "forebay.search.check_report",
     "ClassSizing": "forebay.search.class_answer",
     "Comparison": "forebay.comparison.answers",
     "Configuration": "forebay.configuration.verbs",
+    "Conformance": "forebay.contract.answer",
     "Cost": "forebay.results.report",
     "Emulated": "forebay.measurement.emulating",
     "Estimate": "forebay.results.report",
@@ -124,6 +135,7 @@ _HOMES = {
     "Headroom": "forebay.fabric.headroom_answer",
     "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
+    "PortSizing": "forebay.search.port_answer",
     "Recommendation": "forebay.search.answer",
     "Report": "forebay.results.report",
     "Scenario": "forebay.scenario",
@@ -135,6 +147,7 @@ _HOMES = {
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
     "configure": "forebay.configuration.verbs",
+    "conformance": "forebay.contract.conforming",
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
@@ -143,6 +156,7 @@ _HOMES = {
     "recommend": "forebay.search.recommendation",
     "reproduce": "forebay.papers.reproduction",
     "size_classes": "forebay.search.class_sizing",
+    "size_port": "forebay.search.port_sizing",
     "sweep": "forebay.sweeps.sweeping",
     "translate": "forebay.configuration.verbs",
 }

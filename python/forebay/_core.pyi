@@ -130,6 +130,7 @@ class Report:
     def from_cached(text: str) -> Report | None: ...
     def warnings(self) -> list[tuple[str, str, dict[str, float], str]]: ...
     def traces(self) -> dict[str, dict[str, Any]] | None: ...
+    def with_traces(self, traces: dict[str, dict[str, Any]]) -> Report: ...
     def write_pcapng(self, path: Path) -> bool: ...
 
 @final
@@ -175,6 +176,8 @@ class Job:
         model: str | None = None,
         memory: int | None = None,
     ) -> Job: ...
+    def described(self) -> tuple[str, str, int, int, bool, str | None, int | None]: ...
+    def code(self) -> list[tuple[str, str, Literal["controller", "discipline"]]]: ...
     @property
     def memory_estimate(self) -> float:
         """Estimate of the memory that the job needs, in bytes."""
@@ -235,6 +238,7 @@ def run_batch(
     observe: Callable[[int, Report | Exception], object] | None = None,
     within: float | None = None,
 ) -> list[Report | Exception]: ...
+def run_here(job: Job) -> Report: ...
 def aggregate(replications: Sequence[Report]) -> Report: ...
 def weighted(replications: Sequence[Report], weights: Sequence[float]) -> Report: ...
 
@@ -397,3 +401,112 @@ def disciplines() -> list[Algorithm]: ...
 def likeliest(found: str, known: Sequence[str]) -> str | None: ...
 def unknown(what: str, found: str, known: Sequence[str], aliases: Sequence[tuple[str, str]] = ()) -> str: ...
 def american(name: str) -> str: ...
+
+@final
+class Random:
+    """A random stream of one connection or link."""
+
+    def uniform(self) -> float: ...
+    def exponential(self) -> float: ...
+    def normal(self) -> float: ...
+    def below(self, n: int) -> int: ...
+
+@final
+class Ack:
+    """An acknowledgment outside of loss recovery, while the window limits the sender."""
+
+    now: float
+    now_ps: int
+    acked: float
+    smoothed_rtt: float
+    min_rtt: float
+    max_rtt: float
+
+@final
+class CongestionEvent:
+    """A signal of congestion."""
+
+    kind: Literal["loss", "mark", "timeout"]
+    now: float
+    now_ps: int
+    flight: float
+    smoothed_rtt: float
+    min_rtt: float
+    max_rtt: float
+
+@final
+class Idle:
+    """The end of a time with nothing in flight."""
+
+    now: float
+    now_ps: int
+    time: float
+    time_ps: int
+    restart_window: float | None
+
+@final
+class Sample:
+    """The measurements of one acknowledgment, also during loss recovery."""
+
+    now: float
+    now_ps: int
+    rtt: float | None
+    arrived: float
+    lost: float
+    marked: float
+    acknowledged: int
+    next: int
+    prior_in_flight: float
+    in_flight: float
+    delivered: int
+    losses: int
+    state: Literal["open", "recovery", "timeout"]
+    limited: bool
+    delivery_rate: float | None
+    app_limited: bool
+    smoothed_rtt: float
+    min_rtt: float
+    max_rtt: float
+
+@final
+class Link:
+    """The link of a discipline."""
+
+    limit_packets: int | None
+    limit_bytes: int | None
+    rate: int
+    packet: float
+    delay: float
+
+@final
+class QueuePacket:
+    """A packet that waits, or that arrives."""
+
+    flow: int
+    size: int
+    arrival: float
+    arrival_ps: int
+    ecn: Literal["none", "classic", "scalable"]
+    marked: bool
+
+    def mark(self) -> bool: ...
+
+#: A parameter of an algorithm: name, meaning, kind, default, smallest and largest number.
+Declared = tuple[str, str, str, str | None, float | None, float | None]
+
+def register_controller(
+    name: str,
+    title: str,
+    parameters: Sequence[Declared],
+    *,
+    scalable: bool,
+    samples: str,
+    own_recovery: bool,
+    own: Sequence[str],
+    make: Callable[..., Any] | None,
+) -> None: ...
+def register_discipline(
+    name: str, title: str, parameters: Sequence[Declared], *, make: Callable[..., Any] | None
+) -> None: ...
+def code_runs_s() -> float: ...
+def exact_math(name: str, x: float, y: float) -> float: ...

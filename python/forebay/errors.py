@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from forebay.sanitize import sanitize
 
 __all__ = [
+    "CodeError",
     "ContradictionError",
     "ForebayError",
     "InputError",
@@ -52,6 +53,12 @@ class ContradictionError(InputError):
     """Two goals that no value of their metric can meet both: neither is wrong, but the answer is no."""
 
     exit_code = 1
+
+
+class CodeError(ForebayError):
+    """The code of a user failed; the text has the file, the line, the error and the state of the run."""
+
+    exit_code = 2
 
 
 class UnsupportedError(ForebayError):

@@ -357,9 +357,14 @@ def _platforms() -> Iterator[Explanation]:
 
 def _terms() -> Iterator[Explanation]:
     from forebay.fabric.terms import TERMS
+    from forebay.inputs.ecn_presets import ECN_PRESETS
 
     for term in TERMS:
         yield Explanation("term", term.name, term.title, term.source, aliases=term.aliases, usage=term.usage)
+    for preset in ECN_PRESETS.values():
+        title = f"A published ECN setting of {preset.rates}: queue = {preset.table}"
+        usage = f"`--set link.queue={preset.name}`, also in a list of `--over`"
+        yield Explanation("term", preset.name, title, preset.source, usage=usage)
 
 
 def _keys(entries: Iterable[Mapping[str, Any]], within: str = "") -> Iterator[Explanation]:

@@ -44,9 +44,9 @@ def rare_states(scenario: _core.Scenario, engine: str, runs: int) -> list[Warnin
         each = share if cycle is None else (measured + (state["duration_s"] or 0.0)) / cycle
         if state["kind"] in ("schedule", "overload") or each is None or runs * each >= SHOWN:
             continue
-        counted = "one run" if runs == 1 else f"{runs} runs"
+        counted, verb = ("one run", "shows") if runs == 1 else (f"{runs} runs", "show")
         text = (
-            f"{state['phrase']} is rare: {counted} of {formatting.duration(measured)} show it {runs * each:.2g} "
+            f"{state['phrase']} is rare: {counted} of {formatting.duration(measured)} {verb} it {runs * each:.2g} "
             "times on average. To see its effect, use more replications or longer runs."
         )
         values = {"runs": runs, "shown": runs * each}

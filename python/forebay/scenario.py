@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from forebay import _core
+from forebay.algorithms.code_files import allowing, changes_of_code, with_sources
+from forebay.algorithms.processes import run_batch
 from forebay.engines import check_exclusive
 from forebay.errors import InputError
 from forebay.inputs.bundled_scenarios import FOLDER, SIGN, bundled
+from forebay.inputs.ecn_presets import with_presets
 from forebay.inputs.goals import Goal, distinct
 from forebay.inputs.link_traces import changes_of_files
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED, integer
@@ -98,7 +101,9 @@ class Scenario:
         self._written: _Written | None = None
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], overrides: Iterable[_core.Change] = ()) -> Scenario:
+    def load(
+        cls, path: str | os.PathLike[str], overrides: Iterable[_core.Change] = (), *, allow_code: bool = False
+    ) -> Scenario:
         """Read a scenario file.
 
         Parameters
@@ -108,6 +113,8 @@ class Scenario:
             in "@campus-uplink".
         overrides : iterable of str
             Changes such as "link.buffer=100p", applied in order.
+        allow_code : bool
+            Consent that algorithms of the scenario's author run: `{ python = "mine.py:Mine" }`.
 
         Raises
         ------
@@ -120,10 +127,10 @@ class Scenario:
         'DSL line: one CUBIC download beside a video call'
         """
         if isinstance(path, str) and path.startswith(SIGN):
-            return cls.parse(bundled(path).text, "toml", overrides, path, FOLDER)
+            return cls.parse(bundled(path).text, "toml", overrides, path, FOLDER, allow_code=allow_code)
         path = Path(path)
         kind = "json" if path.suffix == ".json" else "toml"
-        return cls.parse(read(path), kind, overrides, str(path), path.parent)
+        return cls.parse(read(path), kind, overrides, str(path), path.parent, allow_code=allow_code)
 
     @classmethod
     def parse(
@@ -133,6 +140,8 @@ class Scenario:
         overrides: Iterable[_core.Change] = (),
         name: str = "<text>",
         folder: Path | None = None,
+        *,
+        allow_code: bool = False,
     ) -> Scenario:
         """Read a scenario from text.
 
@@ -146,27 +155,37 @@ class Scenario:
             Name in place of a file's in errors.
         folder : Path, optional
             Folder to which files that the scenario names are relative; without one it may name none.
+        allow_code : bool
+            As in `load`.
 
         Raises
         ------
         InputError
             As in `load`.
         """
-        changes = (*changes_of_files(text, kind, folder, name), *overrides)
+        with allowing(allow_code):
+            code = (*changes_of_code(text, kind, folder, name), *with_sources(tuple(with_presets(overrides))))
+        changes = (*changes_of_files(text, kind, folder, name), *code)
         return cls(_core.Scenario.parse(text, kind, name, changes))._as_written(_Written(text, kind, name, changes))
 
     @classmethod
     def of(
-        cls, tables: Mapping[str, Any], overrides: Iterable[_core.Change] = (), name: str = "<scenario>"
+        cls,
+        tables: Mapping[str, Any],
+        overrides: Iterable[_core.Change] = (),
+        name: str = "<scenario>",
+        *,
+        allow_code: bool = False,
     ) -> Scenario:
         """Build a scenario from nested dictionaries with the keys of the file."""
-        return cls.parse(json.dumps(tables), "json", overrides, name)
+        return cls.parse(json.dumps(tables), "json", overrides, name, allow_code=allow_code)
 
     def changed(self, *overrides: _core.Change) -> Scenario:
         """Return the same scenario with changes such as "link.buffer=100p".
 
         A change may give the argument that it belongs to, for errors: ("also", "link.buffer", "100p").
         """
+        overrides = tuple(with_sources(tuple(with_presets(overrides))))
         changed = self.core.with_overrides(overrides)
         # A changed goal replaces all goals on its metric.
         before, after = _by_name(self.core.goals), _by_name(changed.goals)
@@ -407,7 +426,7 @@ def run_jobs(
         if progress is not None:
             progress(done, len(work))
 
-    outcomes = _core.run_batch(work, threads(jobs), observe, within)
+    outcomes = run_batch(work, threads(jobs), observe, within)
     return [Report(outcome) for outcome in outcomes if not isinstance(outcome, Exception)]
 
 

@@ -63,6 +63,7 @@ CALLS: tuple[tuple[list[str], set[str]], ...] = (
     (["lab", "small.toml", "--no-open", "--out", "made/lab.html"], set()),
     (["translate", "interface.txt"], set()),
     (["headroom", "--rate", "100Gbps", "--cable", "300m"], set()),
+    (["conformance", f"{ROOT}/examples/algorithms/newreno.py:NewReno", "--allow-code"], set()),
     (["new", "--list"], set()),
     (["schema"], set()),
     (["completion", "bash"], set()),

@@ -34,6 +34,7 @@ CALLS = {
     "reproduce": ("reproduce", "nobody/fig1"),
     "translate": ("translate", "pfifo limit 100", "--for", "linux", "--link", "100Mbps"),
     "headroom": ("headroom", "--rate", "100Gbps", "--cable", "300m"),
+    "conformance": ("conformance", "nothing.py:Mine", "--allow-code"),
     "new": ("new", "--list"),
     "schema": ("schema",),
     "completion": ("completion", "bash"),

@@ -490,3 +490,14 @@ def test_replications_come_back_as_they_are_here(scheduler: str) -> None:
         return found
 
     assert list(map(told, reports)) == list(map(told, here))
+
+
+def test_workers_run_the_code_that_a_scenario_brings(tmp_path: Path, scheduler: str) -> None:
+    examples = ROOT / "examples" / "algorithms"
+    text = TINY.replace('"newreno"', '{ python = "newreno.py:NewReno" }', 1)
+    mine = Scenario.parse(text, folder=examples, allow_code=True)
+    with worker(scheduler):
+        there = sweep(mine, ["link.buffer=9p,20p"], tmp_path / "there", scheduler=scheduler)
+    here = sweep(mine, ["link.buffer=9p,20p"], tmp_path / "here")
+    assert there.computed == here.computed == 4
+    assert tables(there.folder) == tables(here.folder)

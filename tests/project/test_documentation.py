@@ -243,6 +243,13 @@ def _prepare(page: str, folder: Path) -> None:
     if page == "docs/guides/audit-switch.md":
         config = next(block for block in _code(page) if block.text.startswith("{"))
         (folder / "config_db.json").write_text(config.text, encoding="utf-8")
+    if page == "docs/tutorials/own-algorithm.md":
+        (code, scenario) = (next(block for block in _code(page) if kind in block.text) for kind in ("@data", "[link]"))
+        (folder / "delay.py").write_text(code.text, encoding="utf-8")
+        (folder / "delay.toml").write_text(scenario.text, encoding="utf-8")
+    if page == "docs/guides/conformance.md":
+        code = next(block for block in _code("docs/tutorials/own-algorithm.md") if "@data" in block.text)
+        (folder / "delay.py").write_text(code.text, encoding="utf-8")
     if page == "README.md":
         requested = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(requested.text, encoding="utf-8")

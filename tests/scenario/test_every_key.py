@@ -174,10 +174,64 @@ NEEDED = {
 }
 
 
+#: A fabric, with two values of each of its keys and of those of groups in it.
+FABRIC = """
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts = 4
+[fabric.port]
+rate = "100Mbps"
+buffer = "90p"
+cable = "100m"
+[[flows]]
+name = "long"
+count = 2
+recovery = "rack"
+rtt = "1ms"
+[run]
+warmup = "0s"
+measure = "20ms"
+"""
+FABRIC_VALUES: Mapping[str, tuple[str, str]] = {
+    "fabric.kind": ("leaf_spine", "leaf_spine"),
+    "fabric.leaves": ("1", "2"),
+    "fabric.spines": ("1", "3"),
+    "fabric.hosts": ("8", "6"),
+    "fabric.target": ("leaf1-host2", "host1-leaf1"),
+    "fabric.memory.size": ("1MB", "2MB"),
+    "fabric.port.buffer": ("80p", "70p"),
+    "fabric.nic.buffer": ("80p", "70p"),
+    "fabric.host_port.queue": ("codel", "red"),
+    "fabric.uplink.rate": ("400Mbps", "50Mbps"),
+    "fabric.spine_port.cable": ("300m", "2km"),
+    "flows.long.from": ("leaf1", "host1..host3"),
+    "flows.long.to": ("host1", "host1"),
+    "flows.long.spray": ("true", "true"),
+}
+#: Workloads between the hosts of a fabric, with two values of their keys.
+COLLECTIVES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
+    kind: ('size = "30kB"', {"size": ("20kB", "40kB"), "pause": ("1ms", "2ms")})
+    for kind in ("all_to_all", "ring_all_reduce")
+}
+
+
+def with_collective(kind: str) -> str:
+    """The fabric with a workload of this kind."""
+    keys, _ = COLLECTIVES[kind]
+    return FABRIC.replace("count = 2", f"workload = {{ {kind} = {{ {keys} }} }}")
+
+
 def cases() -> Iterator[tuple[str, str, tuple[str, str]]]:
     for key, values in VALUES.items():
         needed = next((texts for start, texts in NEEDED.items() if key.startswith(start)), ("", ""))
         yield BASE.replace(*needed, 1), key, values
+    for key, values in FABRIC_VALUES.items():
+        yield FABRIC, key, values
+    for kind, (_, keys) in COLLECTIVES.items():
+        for key, values in keys.items():
+            yield with_collective(kind), f"flows.long.workload.{kind}.{key}", values
     for kind, (_, keys) in WORKLOADS.items():
         for key, values in keys.items():
             yield with_workload(kind), f"flows.w.workload.{kind}.{key}", values
@@ -193,10 +247,10 @@ def test_every_key_of_the_schema_is_walked() -> None:
         "flows": schema["$defs"]["group"],
         **{table: schema["properties"][table] for table in ("run", "fluid", "trace")},
         "memories": schema["properties"]["memories"]["items"],
+        "fabric": schema["properties"]["fabric"],
     }
-    walked = {
-        (parts[0], parts[2 if parts[0] in {"links", "flows", "memories"} else 1]) for parts in map(_parts, VALUES)
-    }
+    every = map(_parts, [*VALUES, *FABRIC_VALUES])
+    walked = {(parts[0], parts[2 if parts[0] in {"links", "flows", "memories"} else 1]) for parts in every}
     for table, node in tables.items():
         left = {key for key in node["properties"] if (table, key) not in walked} - {"workload"}
         assert {f"{table}.{key}" for key in left} <= APART, table
@@ -205,7 +259,9 @@ def test_every_key_of_the_schema_is_walked() -> None:
     assert set(group["delayed_ack"]["properties"]) == acknowledgments
     kinds = [one["properties"] for one in group["workload"]["oneOf"] if "properties" in one]
     known = {kind: set(body["properties"]) for one in kinds for kind, body in one.items()}
-    assert known == {kind: set(keys) | LOADS.get(kind, set()) for kind, (_, keys) in WORKLOADS.items()}
+    assert known == {
+        kind: set(keys) | LOADS.get(kind, set()) for kind, (_, keys) in {**WORKLOADS, **COLLECTIVES}.items()
+    }
 
 
 def _parts(key: str) -> list[str]:

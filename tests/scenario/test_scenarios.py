@@ -44,6 +44,9 @@ SITUATIONS = (
     "docsis-upstream",
     "shaped-access",
     "policed-transit",
+    "ai-fabric-400g",
+    "storage-roce-100g",
+    "leaf-incast-dctcp",
 )
 
 

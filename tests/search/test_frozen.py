@@ -12,7 +12,7 @@ import forebay.search
 from forebay.search.plan import Outcome
 
 #: Classes that record state while a search runs.
-RUNNING = {Outcome.__name__, "ClassState", "ClassSteps"}
+RUNNING = {Outcome.__name__, "ClassSteps", "PortSteps", "SizingSteps", "StepState"}
 
 
 def test_answers_cannot_be_changed() -> None:

@@ -321,9 +321,15 @@ fn check_waiting(scenario: &Scenario, report: &Report) {
     if let (Some(mean), BufferLimit::Packets(most)) =
         (report.metrics.get(&Metric::QueueMean), target.buffer)
     {
-        // A packet with no other in front may wait for tokens or for an opportunity.
-        let waits =
-            target.shaper.is_some() || target.medium.is_some() || target.opportunities().is_some();
+        // A packet with no other in front may wait for tokens, for an opportunity, or for the end
+        // of a pause.
+        let waits = target.shaper.is_some()
+            || target.medium.is_some()
+            || target.opportunities().is_some()
+            || scenario
+                .links()
+                .iter()
+                .any(forebay_scenario::Link::is_lossless);
         let held = f64::from(u8::from(waits));
         let most = most as f64 + held;
         assert!(

@@ -84,6 +84,11 @@ pub(crate) fn check_laws(scenario: &Scenario) {
                 check(delay, 1);
                 check(size, 1);
             }
+            Workload::AllToAll { size, pause } => {
+                check(size, 1);
+                check(pause, 1);
+            }
+            Workload::RingAllReduce { pause, .. } => check(pause, 1),
             Workload::OnOff { on, off, .. } => {
                 check(on, 1);
                 check(off, 1);

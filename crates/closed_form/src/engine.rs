@@ -5,8 +5,8 @@
 //! flows share it. Overload: the offered load exceeds the link's rate.
 
 use forebay_scenario::{
-    Engine, EngineDescription, EngineError, Estimate, GroupReport, Holds, Link, Metric, ModelError,
-    Report, RunOptions, Scenario, Warning, WarningKind,
+    Engine, EngineDescription, EngineError, Estimate, FlowGroup, GroupReport, Holds, Link, Metric,
+    ModelError, Report, RunOptions, Scenario, Warning, WarningKind,
 };
 
 use crate::models::bbr;
@@ -105,7 +105,10 @@ impl Engine for ClosedFormEngine {
 
     fn run(&self, scenario: &Scenario, options: &RunOptions) -> Result<Report, EngineError> {
         options.check(self.description())?;
-        let feature = if scenario.target().memory.is_some() {
+        let is_routed = |group: &FlowGroup| group.routing.is_some();
+        let feature = if scenario.flows().iter().any(is_routed) {
+            Some("flows between hosts of a `[fabric]`")
+        } else if scenario.target().memory.is_some() {
             Some("a memory that links share")
         } else if scenario.links().iter().any(Link::is_lossless) {
             Some("lossless queues (`pfc`)")

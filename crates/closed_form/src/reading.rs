@@ -137,6 +137,8 @@ impl Situation {
                 // Other functions read workloads that are persistent, have no steady state or do
                 // not yield.
                 Workload::Persistent
+                | Workload::AllToAll { .. }
+                | Workload::RingAllReduce { .. }
                 | Workload::Finite { .. }
                 | Workload::ApplicationLimited { .. }
                 | Workload::Poisson { .. }

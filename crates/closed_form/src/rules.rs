@@ -63,6 +63,10 @@ impl ClosedForm for Model {
             let why = format!("{} and may hold up the flows", on_the_paths(others));
             checks.push(unknown("one bottleneck", why));
         }
+        if scenario.flows().iter().any(|group| group.routing.is_some()) {
+            let why = "flows take several paths through the fabric".to_owned();
+            checks.push(checked("one path", false, why));
+        }
         if let Some(link) = scenario.links().iter().find(|link| link.loss.rate() > 0.0) {
             let lost = percent(link.loss.rate());
             let why = format!("the medium behind “{}” loses {lost} besides", link.name);

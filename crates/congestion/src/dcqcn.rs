@@ -201,6 +201,7 @@ impl CongestionControl for DcqcnController {
         Requirements {
             accurate_ecn: true,
             own_recovery: true,
+            line_rate: Some(Rate::from_bits_per_second(self.settings.line_rate as u64)),
             ..Requirements::ROUND_TRIPS
         }
     }

@@ -23,11 +23,13 @@ pub mod classic;
 mod composition_tests;
 pub mod copa;
 pub mod cubic;
+pub mod custom;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fast;
 mod filter;
 pub mod fluid;
+pub mod hpcc;
 pub mod hstcp;
 pub mod htcp;
 pub mod illinois;
@@ -47,6 +49,7 @@ pub mod scalable;
 pub mod segmentation;
 pub mod slow_start;
 pub mod swift;
+pub mod telemetry;
 pub mod timely;
 pub mod vegas;
 pub mod westwood;
@@ -54,4 +57,6 @@ mod whole_packets;
 
 pub use fluid::fluid_law;
 pub use registration::{Description, EcnSemantics, LossDetection};
-pub use registry::{Controller, controller, default_description, description, descriptions};
+pub use registry::{
+    Controller, controller, default_description, description, descriptions, requirements,
+};

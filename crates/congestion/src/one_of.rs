@@ -41,6 +41,12 @@ macro_rules! one_of {
                 }
             }
 
+            fn on_telemetry(&mut self, links: &[$crate::telemetry::LinkTelemetry]) {
+                match self {
+                    $(Self::$variant(controller) => controller.on_telemetry(links),)+
+                }
+            }
+
             fn recovery_floor(&self, window: &$crate::packet::Window) -> f64 {
                 match self {
                     $(Self::$variant(controller) => controller.recovery_floor(window),)+

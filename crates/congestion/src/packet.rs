@@ -4,7 +4,9 @@
 //!
 //! Windows are in packets, as reals: the remainder of every increase is carried.
 
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Rate, Time};
+
+use crate::telemetry::LinkTelemetry;
 
 /// Congestion window and slow-start threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +94,10 @@ pub struct Requirements {
     pub accurate_ecn: bool,
     /// Whether it sets the window during loss recovery, too.
     pub own_recovery: bool,
+    /// The largest rate of a controller that sets a rate and has no window of its own.
+    pub line_rate: Option<Rate>,
+    /// Whether links state their load in its packets: calls of [`CongestionControl::on_telemetry`].
+    pub telemetry: bool,
 }
 
 impl Requirements {
@@ -100,6 +106,8 @@ impl Requirements {
         samples: Capabilities::None,
         accurate_ecn: false,
         own_recovery: false,
+        line_rate: None,
+        telemetry: false,
     };
 
     /// The round-trip time of every acknowledgment.
@@ -284,6 +292,10 @@ pub trait CongestionControl: Sized {
     /// after [`Self::on_ack`] and [`Self::on_congestion_event`].
     fn on_sample(&mut self, _window: &mut Window, _sample: &Sample, _path: &Path) {}
 
+    /// An acknowledgment carries what the links of the path stated in a packet, in their order;
+    /// where [`Requirements::telemetry`] asks for it, before [`Self::on_sample`].
+    fn on_telemetry(&mut self, _links: &[LinkTelemetry]) {}
+
     /// The window below which rate halving takes nothing more away in recovery, packets (Linux up
     /// to 3.4: `min_cwnd`, half of the threshold as `tcp_reno_min_cwnd` has it).
     fn recovery_floor(&self, window: &Window) -> f64 {
@@ -331,6 +343,10 @@ impl<C: CongestionControl> CongestionControl for Box<C> {
 
     fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         (**self).on_sample(window, sample, path);
+    }
+
+    fn on_telemetry(&mut self, links: &[LinkTelemetry]) {
+        (**self).on_telemetry(links);
     }
 
     fn recovery_floor(&self, window: &Window) -> f64 {

@@ -1,6 +1,6 @@
 //! The registry of controllers: one line per file, the rest follows from it.
 
-use forebay_random::StreamKey;
+use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_units::parameter::{self, Parameters};
 use forebay_units::{Bytes, Time};
 
@@ -9,6 +9,7 @@ use crate::packet::{
     Ack, CongestionControl, CongestionEvent, Idle, Pace, Path, Requirements, Sample, Window,
 };
 use crate::registration::{Description, Registered};
+use crate::telemetry::LinkTelemetry;
 
 /// Makes the enum of all controllers and what finds them by name out of the list of files.
 macro_rules! controllers {
@@ -20,6 +21,8 @@ macro_rules! controllers {
                     #[doc = concat!("See [`", stringify!($type), "`].")]
                     $variant($type),
                 )+
+                /// A controller of a user.
+                Custom(crate::custom::CustomController),
             }
         }
 
@@ -60,7 +63,7 @@ macro_rules! controllers {
                     return Some(Controller::$variant(controller));
                 }
             )+
-            None
+            crate::custom::controller(name, parameters, random).map(Controller::Custom)
         }
 
         /// All that the registry knows of the controller `name`; `None` for an unknown one.
@@ -70,7 +73,7 @@ macro_rules! controllers {
                     return Some(const { &<$type as Registered>::DESCRIPTION });
                 }
             )+
-            None
+            crate::custom::description(name)
         }
     };
 }
@@ -89,7 +92,7 @@ controllers! {
     Fast(crate::fast::FastController),
     Dctcp(crate::dctcp::DctcpController),
     Bbr3(Box<crate::bbr3::Bbr3Controller>),
-    Prague(crate::prague::PragueController),
+    Prague(Box<crate::prague::PragueController>),
     Ledbatpp(crate::ledbatpp::LedbatppController),
     Bic(crate::bic::BicController),
     Ledbat(Box<crate::ledbat::LedbatController>),
@@ -98,6 +101,19 @@ controllers! {
     Swift(Box<crate::swift::SwiftController>),
     Dcqcn(Box<crate::dcqcn::DcqcnController>),
     Timely(Box<crate::timely::TimelyController>),
+    Hpcc(Box<crate::hpcc::HpccController>),
+}
+
+/// The requirements of the controller `name` on the engine; `None` for an unknown one. No code of a
+/// user runs.
+///
+/// # Panics
+/// Where `parameters` are not those of its description.
+pub fn requirements(name: &str, parameters: &Parameters) -> Option<Requirements> {
+    crate::custom::requirements(name).or_else(|| {
+        let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+        controller(name, parameters, random).map(|controller| controller.requirements())
+    })
 }
 
 /// All controllers, as scenario files and `explain` have them.
@@ -131,6 +147,11 @@ impl Controller {
     /// See [`CongestionControl::on_sample`].
     pub fn on_sample(&mut self, window: &mut Window, sample: &Sample, path: &Path) {
         CongestionControl::on_sample(self, window, sample, path);
+    }
+
+    /// See [`CongestionControl::on_telemetry`].
+    pub fn on_telemetry(&mut self, links: &[LinkTelemetry]) {
+        CongestionControl::on_telemetry(self, links);
     }
 
     /// See [`CongestionControl::recovery_floor`].
@@ -205,7 +226,7 @@ mod tests {
                 _ => Capabilities::RoundTrips,
             };
             let own_recovery = samples == Capabilities::Rates
-                || ["swift", "dcqcn", "timely"].contains(&known.name);
+                || ["swift", "dcqcn", "timely", "hpcc"].contains(&known.name);
             let expected = (samples, own_recovery);
             assert_eq!(
                 (requirements.samples, requirements.own_recovery),
@@ -213,6 +234,7 @@ mod tests {
                 "{}",
                 known.name
             );
+            assert_eq!(requirements.telemetry, known.name == "hpcc");
         }
     }
 

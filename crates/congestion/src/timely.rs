@@ -145,6 +145,7 @@ impl CongestionControl for TimelyController {
     fn requirements(&self) -> Requirements {
         Requirements {
             own_recovery: true,
+            line_rate: Some(Rate::from_bits_per_second(self.settings.line_rate as u64)),
             ..Requirements::ROUND_TRIPS
         }
     }

@@ -33,6 +33,7 @@ mod choke;
 mod classes;
 mod cobalt;
 mod codel;
+pub mod custom;
 mod delay_limit;
 mod drophead;
 mod droptail;

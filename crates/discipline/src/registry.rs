@@ -3,9 +3,10 @@
 use forebay_units::parameter::{Description, Parameters};
 
 use crate::admission::{AdmissionControl, Arrival, Fifo, Verdict};
+use crate::custom::CustomDiscipline;
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, Setting};
-use crate::queue_discipline::{QueueDiscipline, QueueWork, Storage};
+use crate::queue_discipline::{PacketQueue, QueueDiscipline, QueueWork, Storage};
 
 /// Defines the enums of all disciplines and their dispatch from the two lists of files.
 macro_rules! disciplines {
@@ -41,6 +42,8 @@ macro_rules! disciplines {
                 #[doc = concat!("See `", stringify!($type), "`.")]
                 $queue($type),
             )+
+            /// A discipline of a user.
+            Custom(CustomDiscipline),
         }
 
         impl Queue {
@@ -49,6 +52,7 @@ macro_rules! disciplines {
                 match self {
                     Self::Fifo(queue) => work.run(queue),
                     $(Self::$queue(queue) => work.run(queue),)+
+                    Self::Custom(queue) => work.run(queue),
                 }
             }
 
@@ -58,6 +62,7 @@ macro_rules! disciplines {
                 match self {
                     Self::Fifo(queue) => queue.enqueue(packet, port),
                     $(Self::$queue(queue) => QueueDiscipline::enqueue(queue, packet, port),)+
+                    Self::Custom(queue) => queue.enqueue(packet, port),
                 }
             }
 
@@ -67,6 +72,7 @@ macro_rules! disciplines {
                 match self {
                     Self::Fifo(queue) => queue.dequeue(port),
                     $(Self::$queue(queue) => QueueDiscipline::dequeue(queue, port),)+
+                    Self::Custom(queue) => queue.dequeue(port),
                 }
             }
 
@@ -76,6 +82,7 @@ macro_rules! disciplines {
                 match self {
                     Self::Fifo(queue) => queue.backlog(),
                     $(Self::$queue(queue) => QueueDiscipline::backlog(queue),)+
+                    Self::Custom(queue) => queue.backlog(),
                 }
             }
         }
@@ -111,7 +118,7 @@ macro_rules! disciplines {
                     return Some(<$type as QueueDiscipline>::storage(parameters));
                 }
             )+
-            None
+            crate::custom::storage(name)
         }
 
         /// Creates the discipline `name` for a link; `None` for an unknown name.
@@ -132,7 +139,8 @@ macro_rules! disciplines {
                     return Some(Discipline::Queued(Queue::$queue(queue)));
                 }
             )+
-            None
+            let queue = crate::custom::discipline(name, parameters, setting)?;
+            Some(Discipline::Queued(Queue::Custom(queue)))
         }
     };
 }

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use forebay_scenario::{Engine, EngineError, Report, RunOptions, Scenario, Seed};
+use forebay_units::custom::CodeError;
 
 use crate::admission::Admission;
 use crate::live_memory::LiveMemory;
@@ -94,6 +95,10 @@ fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     let mut report = match answer {
         Ok(answer) => answer?,
         Err(panic) => {
+            if let Some(CodeError(why)) = panic.downcast_ref() {
+                let why = why.clone();
+                return Err(EngineError::Code { why }.into());
+            }
             let what = panic.downcast_ref::<&str>().map(ToString::to_string);
             let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
             return Err(BatchError::Defect {
@@ -107,6 +112,14 @@ fn run_one(job: &Job, memory: &LiveMemory) -> Outcome {
     meter.stop(&mut report.cost);
     drop(alone);
     Ok(report)
+}
+
+/// Runs a job in this thread. Nothing limits its memory but the estimate before it starts.
+///
+/// # Errors
+/// Those of [`run_batch`].
+pub fn run_here(job: &Job) -> Outcome {
+    run_one(job, &LiveMemory::new())
 }
 
 /// The report of one job, or its error.

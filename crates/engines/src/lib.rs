@@ -30,7 +30,7 @@ mod yardstick;
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 pub use aggregate::{CONFIDENCE, aggregate, weighted};
-pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch};
+pub use batch::{BatchError, Job, Next, Outcome, replications, run_batch, run_here};
 pub use live_memory::CountingAllocator;
 pub use pcapng::{pcapng, write_pcapng};
 pub use quantiles::{beta_distribution, beta_quantile, two_sided_quantile};

@@ -45,6 +45,9 @@ impl Translation {
         let run = scenario.run();
         let end = run.warmup.as_secs_f64() + run.measure.as_secs_f64();
         for group in scenario.flows() {
+            if group.routing.is_some() {
+                return Err(unsupported("flows between hosts of a `[fabric]`"));
+            }
             refuse_unmodeled(group, end)?;
             let marks = |&l: &usize| scenario.links()[l].discipline.name() != "droptail";
             if group.responsive() && group.stack.ecn && group.path.iter().any(marks) {
@@ -315,6 +318,8 @@ fn refuse_unmodeled(group: &FlowGroup, end: f64) -> Result<(), EngineError> {
         Workload::Periodic { .. } => Some("periodic"),
         Workload::OpenLoop { .. } => Some("open_loop"),
         Workload::Incast { .. } => Some("incast"),
+        Workload::AllToAll { .. } => Some("all_to_all"),
+        Workload::RingAllReduce { .. } => Some("ring_all_reduce"),
         Workload::ApplicationLimited { .. } => Some("app_limited"),
         Workload::Persistent
         | Workload::Poisson { .. }

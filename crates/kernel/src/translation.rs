@@ -32,7 +32,14 @@ const MOST_FLOWS: u64 = 2000;
 const PACKETS: std::ops::RangeInclusive<u64> = 200..=65_535;
 
 /// The kernel's name of a group's congestion control.
-pub(crate) fn controller_of(group: &FlowGroup) -> &'static str {
+pub(crate) fn controller_of(group: &FlowGroup) -> &str {
+    if let Some(kernel) = group
+        .controller
+        .code()
+        .and_then(|code| code.kernel.as_deref())
+    {
+        return kernel;
+    }
     match group.controller.name() {
         "newreno" => "reno",
         "hstcp" => "highspeed",
@@ -57,6 +64,9 @@ fn of_sockets(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowGroup)> 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), EngineError> {
     if scenario.links().iter().any(|link| link.pfc.is_some()) {
         return Err(unsupported("lossless queues (`pfc`)".into()));
+    }
+    if scenario.fabric().is_some() {
+        return Err(unsupported("a `[fabric]`".into()));
     }
     let groups = scenario.flows().len();
     if groups > MOST_GROUPS {
@@ -333,8 +343,13 @@ mod tests {
             ("newreno", "reno"),
             ("hstcp", "highspeed"),
             ("cubic", "cubic"),
+            ("kernel:mine", "mine"),
         ] {
-            let scenario = group(&format!("cca = \"{ours}\""));
+            let own = ours.strip_prefix("kernel:");
+            let cca = own.map_or(format!("\"{ours}\""), |name| {
+                format!("{{ kernel = \"{name}\" }}")
+            });
+            let scenario = group(&format!("cca = {cca}"));
             assert_eq!(controller_of(&scenario.flows()[0]), theirs);
             assert_eq!(check_controllers(&scenario, &known(&["x", theirs])), Ok(()));
             let refused = check_controllers(&scenario, &known(&["x", "y"]));

@@ -13,9 +13,9 @@
 //! 2. [`Connection::acknowledge`] creates an `AckEvent`: the packets that it acknowledges in order,
 //!    and the packet that it selects. After a timeout that may be spurious, `frto` evaluates it.
 //! 3. `round_trip` measures the timed packet, or each packet with a time in `sent_packets`.
-//! 4. `recovery` (`newreno`, `sack`, `pipe`, `fack` or `rack`) updates the `scoreboard`, detects
-//!    losses, enters or leaves fast recovery, and lets the controller increase the `sender`'s
-//!    window. During recovery, `reduction` limits the window.
+//! 4. `recovery` (a file per algorithm) updates the `scoreboard`, detects losses, enters or leaves
+//!    fast recovery, and lets the controller increase the `sender`'s window. During recovery,
+//!    `reduction` limits the window.
 //! 5. The sender reacts to `marks`. A controller that requires samples gets one with its
 //!    `delivery_rate`.
 //! 6. [`Connection::next_to_send`] returns packets until none may leave: the SYN, a packet of
@@ -36,12 +36,14 @@ mod delivery_rate;
 mod events;
 mod flow_stats;
 mod frto;
+mod in_band_telemetry;
 mod marks;
 mod nic_coalescing;
 #[cfg(test)]
 mod ns2_agent_tests;
 mod offload;
 mod pacing;
+mod path_telemetry;
 mod receiver;
 mod recovery;
 mod reduction;
@@ -72,11 +74,9 @@ use self::timeout::Timeout;
 use self::timers::Timer;
 use forebay_simulation::prefetch;
 
-/// A connection. Packets are numbered from 1 on; the numbers go on over the transfers of one user,
-/// so that late packets of an earlier transfer are recognized.
-///
-/// The fields are in the order in which they are needed: with many connections the time goes into
-/// fetching them.
+/// A connection. Packets are numbered from 1 on over all transfers of one user, so that late
+/// packets of an earlier transfer are recognized. The fields are in the order of need, because the
+/// time of many connections goes into fetching them.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
@@ -132,7 +132,8 @@ impl Connection {
         };
         let mut connection = Self {
             control: ControlBlock {
-                receiver: Receiver::new(first, stack.acknowledgments(), host_delay),
+                receiver: Receiver::new(first, stack.acknowledgments(), host_delay)
+                    .with(stack.recovery),
                 scoreboard: Scoreboard::default(),
                 sender: Sender::new(&stack, controller, start),
                 sent_packets,
@@ -204,7 +205,7 @@ impl Connection {
         self.control.sender.handshake != Handshake::Omitted && packet == self.first
     }
 
-    /// The same of a packet whose low 32 bits are `low`.
+    /// The same of a packet with these low 32 bits.
     #[inline]
     pub(crate) fn has_syn(&self, low: u32) -> bool {
         self.control.sender.handshake != Handshake::Omitted && self.is_syn(self.full_number(low))
@@ -228,9 +229,8 @@ impl Connection {
         }
     }
 
-    /// Does the same if the packet with these low 32 bits is the next one in order and is
-    /// acknowledged at once, and neither loss recovery nor the handshake is in progress. Otherwise
-    /// it does nothing and returns false.
+    /// Does the same if the packet with these low 32 bits is the next one, acknowledged at once,
+    /// and neither loss recovery nor the handshake is in progress; else it only returns false.
     #[inline]
     pub(crate) fn deliver_next(&mut self, low: u32, now: Time) -> bool {
         let ControlBlock {
@@ -249,8 +249,8 @@ impl Connection {
         true
     }
 
-    /// The same where a packet arrives for the first time beyond a hole, losses are under repair
-    /// with SACK, and the acknowledgment tells of nothing but that packet.
+    /// The same if a packet arrives for the first time beyond a hole, losses are under repair with
+    /// SACK, and the acknowledgment reports only that packet.
     #[inline]
     pub(crate) fn deliver_beyond(&mut self, packet: u64, now: Time) -> bool {
         let ControlBlock {
@@ -298,17 +298,18 @@ impl Connection {
         }
         let arrival = self.arrival(packet, now);
         if self.gathers() {
-            let marked = false;
-            self.control
-                .receiver
-                .gather(PendingPacket { arrival, marked });
+            let held = PendingPacket {
+                arrival,
+                marked: false,
+            };
+            self.control.receiver.gather(held);
             return Reception::Delayed;
         }
         let new = match self.control.receiver.receive(arrival) {
-            // A SYN is answered at once.
-            AckDecision::Delayed if !self.control.sender.connecting() => return Reception::Delayed,
-            AckDecision::Delayed => true,
             AckDecision::Immediate { new } => new,
+            // A SYN is answered at once.
+            AckDecision::Delayed if self.control.sender.connecting() => true,
+            AckDecision::Delayed | AckDecision::Discarded => return Reception::Delayed,
         };
         self.acknowledge(new.then_some(packet), now);
         Reception::Acknowledged
@@ -328,8 +329,7 @@ impl Connection {
         }
     }
 
-    /// The packets that the receiver's network card delivers now, in segments of `most` packets at
-    /// most.
+    /// The packets that the receiver's card delivers now, in segments of `most` packets at most.
     pub(crate) fn take_gathered(&mut self, now: Time, most: usize) -> Vec<Vec<PendingPacket>> {
         self.control.receiver.take_gathered(now, most)
     }
@@ -484,7 +484,7 @@ impl Connection {
         }
     }
 
-    /// Whether losses are under repair with SACK, nothing is urgent and the window is full.
+    /// Whether losses are under repair with SACK, nothing is urgent, and the window is full.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.control.sender.repairs_plainly()
@@ -502,7 +502,7 @@ impl Connection {
         self.recovery.next_packet(&mut self.control, now)
     }
 
-    /// Sends the next packet in order; there must be one.
+    /// Sends the next packet in order.
     #[inline]
     pub(crate) fn send_next(&mut self, now: Time) -> Transmission {
         self.control.sender.send_next(now)

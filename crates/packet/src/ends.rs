@@ -5,8 +5,8 @@ use forebay_discipline::Label;
 use forebay_random::{Purpose, StreamKey};
 use forebay_scenario::{DelayedAck, FlowGroup, HeaderFields, HeaderRecord, Segment, Workload};
 use forebay_simulation::{
-    Alarm, Direction, Ends, Event, FlowPosition, Group, Identity, Kind, Progress, Refusal, Turn,
-    unsupported,
+    Alarm, Direction, Ends, Event, FlowPosition, Group, HopTelemetry, Identity, Kind, Progress,
+    Refusal, Turn, unsupported,
 };
 use forebay_simulation::{Calendar, Flow};
 use forebay_units::{Bytes, Time};
@@ -35,7 +35,8 @@ pub(crate) struct SimulatedEnds {
     pub(crate) direct: bool,
     /// Whether they go straight there, and what they say is not recorded.
     pub(crate) straight: bool,
-    /// Whether its receiver is a remote one, or the headers of its packets are recorded.
+    /// Whether its receiver is a remote one, the headers of its packets are recorded, or its
+    /// acknowledgments carry telemetry.
     pub(crate) special: bool,
     /// Whether a pacing event is due.
     pub(crate) pacing_armed: bool,
@@ -60,13 +61,15 @@ impl SimulatedEnds {
             random,
         };
         let stack = &group.spec.stack;
+        let opening = begin.opening(group)?;
+        let special = opening.controller.requirements().telemetry;
         Ok(Self {
-            connection: Connection::new(begin.opening(group)?, 1),
+            connection: Connection::new(opening, 1),
             receiver: None,
             timer: Alarm::OFF,
             direct: group.spec.access.is_none() && !group.pauses && !stack.handshake,
             straight: group.spec.access.is_none() && !group.pauses,
-            special: false,
+            special,
             pacing_armed: false,
             delayed_ack: Alarm::OFF,
             syn_bytes: stack.syn().get() as u32,
@@ -225,7 +228,19 @@ impl Ends for SimulatedEnds {
         fields.map_or(HeaderRecord::Plain, HeaderRecord::Simulated)
     }
 
+    fn note_telemetry(&mut self, number: u32, hop: HopTelemetry) {
+        if let Some(telemetry) = self.connection.telemetry_mut() {
+            telemetry.note(number, hop);
+        }
+    }
+
     fn lose(&mut self, number: u32, direction: Direction) {
+        if self.special
+            && direction == Direction::Data
+            && let Some(telemetry) = self.connection.telemetry_mut()
+        {
+            telemetry.forget(number);
+        }
         let packet = self.connection.full_number(number);
         let Some(tcp_options) = &mut self.tcp_options else {
             return;

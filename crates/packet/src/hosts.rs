@@ -378,21 +378,22 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     /// Gives a flow whose acknowledgments take a path a receiver between the two paths, which may
     /// be late.
     fn join(&mut self, of: ResponsiveId, group: &Group<'a>, back: ReversePath) {
-        let (Some(route), delay) = (back.route, back.delay) else {
+        let part = group.reported_part(self.flows[of].transit.packet_bytes);
+        if back.route.is_none() && part.is_none() {
             return;
-        };
+        }
+        let (route, delay) = (back.route.unwrap_or_default(), back.delay);
         let stack = self.stack(of);
-        let (packet_bytes, delayed_ack) = (stack.syn().get() as u32, stack.acknowledgments());
+        let packet_bytes = stack.syn().get() as u32;
+        let policy = (stack.recovery, stack.acknowledgments());
         let number = self.flows.unresponsive.len() as u32;
         let flow = &mut self.flows[of];
         let late = host_delay(group, group.draws.key(flow.index, Purpose::Processing));
         (flow.ends.direct, flow.ends.special) = (false, true);
-        flow.ends.receiver = Some(Box::new(RemoteReceiver::new(
-            number,
-            delay,
-            delayed_ack,
-            late,
-        )));
+        flow.ends.receiver = Some(Box::new(RemoteReceiver::new((number, delay), policy, late)));
+        if let (Some(part), Some(receiver)) = (part, &mut flow.ends.receiver) {
+            receiver.report_parts(part);
+        }
         let transit = Transit {
             group: flow.transit.group,
             route,
@@ -448,6 +449,11 @@ impl<'a> Hosts<'a> for SimulatedHosts<'a> {
     fn write(&mut self, turn: Turn, packets: u64) {
         let ends = &mut self.flows[turn.flow].ends;
         ends.connection.write(packets, turn.now);
+    }
+
+    fn take_arrived_parts(&mut self, flow: ResponsiveId) -> u64 {
+        let receiver = self.flows[flow].ends.receiver.as_mut();
+        receiver.map_or(0, |receiver| receiver.take_parts())
     }
 
     fn backlog(&self, flow: ResponsiveId) -> u64 {

@@ -2,12 +2,15 @@
 //! is known beforehand.
 
 use forebay_congestion::packet::{Capabilities, Requirements};
+use forebay_congestion::telemetry::LinkTelemetry;
 use forebay_discipline::{Classes, Packet, Storage, storage};
 use forebay_scenario::{
     BufferLimit, DEFAULT_MEMORY, Distribution, FlowGroup, Footprint, Link, MARGIN, Medium, Need,
     Recovery, Reduction, Scenario, Waiting, Workload, controller_requirements,
 };
-use forebay_simulation::{Event, MAX_LANES, Unresponsive, in_turn, is_counted, takes_turns};
+use forebay_simulation::{
+    Event, MAX_LANES, Unresponsive, in_turn, is_counted, states_load, takes_turns,
+};
 use forebay_units::{Bytes, Time};
 
 use crate::ends::SimulatedFlow;
@@ -97,7 +100,7 @@ impl Footprint for PacketMemory {
             return GROWING * waiting.packets * (most as f64 + granted);
         }
         // A departure is known at arrival: what goes on is an event already.
-        let record = if takes_turns(link) {
+        let record = if takes_turns(link) || states_load(scenario, at) {
             size_of::<Packet>()
         } else if is_counted(scenario, at) {
             size_of::<(Time, u32)>()
@@ -118,9 +121,15 @@ impl Footprint for PacketMemory {
             PacketRecords::Rates => 64.0,
         };
         let unreported = if group.reverse.is_empty() { 0.0 } else { 16.0 };
+        let telemetry = if controller_requirements(group).telemetry {
+            // A list of at least four statements, and its place in a tree.
+            BLOCK + size_of::<LinkTelemetry>() as f64 * (group.path.len() as f64).max(4.0)
+        } else {
+            0.0
+        };
         // One ring at a time is copied to one of twice the size.
         let copied = 1.0 + 0.5 / (group.count as f64).max(1.0);
-        RING * copied * (sent + unreported)
+        RING * copied * (sent + unreported) + telemetry
     }
 }
 
@@ -259,7 +268,9 @@ fn wheels(scenario: &Scenario) -> f64 {
     let pauses = scenario.flows().iter().map(|group| {
         let own = match &group.workload {
             Workload::ClosedLoop { think, .. } => longest(think),
-            Workload::Incast { pause, .. } => longest(pause),
+            Workload::Incast { pause, .. }
+            | Workload::AllToAll { pause, .. }
+            | Workload::RingAllReduce { pause, .. } => longest(pause),
             Workload::Periodic { every, .. } => longest(every),
             Workload::OnOff { off, .. } => longest(off),
             Workload::OpenLoop { interarrival, .. } => longest(interarrival),

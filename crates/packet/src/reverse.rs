@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use forebay_scenario::DelayedAck;
+use forebay_scenario::{DelayedAck, Recovery};
 use forebay_simulation::{Mark, UnresponsiveId};
 use forebay_units::Time;
 
@@ -28,6 +28,8 @@ struct UnreportedArrival {
     /// The next packet that the receiver awaits from then on.
     rcv_nxt: u32,
     marked: bool,
+    /// Whether the acknowledgment is a NACK, which says nothing of the packet itself.
+    nack: bool,
 }
 
 /// The content of an acknowledgment.
@@ -46,40 +48,99 @@ pub(crate) struct RemoteReceiver {
     acks: u32,
     /// From the last link of that path to the sender.
     pub(crate) delay: Time,
-    policy: DelayedAck,
+    policy: (Recovery, DelayedAck),
     receiver: Receiver,
     /// Number of the next acknowledgment.
     next: u32,
     unreported: VecDeque<UnreportedArrival>,
+    /// Parts of the data, if their arrival is reported. Acknowledgments then cross no links.
+    parts: Option<Parts>,
+}
+
+/// Parts of the data of a connection whose arrival is reported.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    /// Packets of a part.
+    packets: u64,
+    /// The packet after the first part that has not been reported.
+    next: u64,
 }
 
 impl RemoteReceiver {
-    pub(crate) fn new(acks: u32, delay: Time, policy: DelayedAck, late: Option<HostDelay>) -> Self {
+    /// A receiver whose acknowledgments are packets of the unresponsive flow `acks`.
+    pub(crate) fn new(
+        (acks, delay): (u32, Time),
+        policy: (Recovery, DelayedAck),
+        late: Option<HostDelay>,
+    ) -> Self {
+        let (recovery, delayed_ack) = policy;
         Self {
             policy,
             acks,
             delay,
-            receiver: Receiver::new(0, policy, late),
+            receiver: Receiver::new(0, delayed_ack, late).with(recovery),
             next: 0,
             unreported: VecDeque::new(),
+            parts: None,
         }
+    }
+
+    /// Reports the arrival of each part of this many packets.
+    pub(crate) fn report_parts(&mut self, packets: u64) {
+        self.parts = Some(Parts {
+            packets,
+            next: packets,
+        });
+    }
+
+    /// Whether its acknowledgments cross links.
+    pub(crate) fn over_links(&self) -> bool {
+        self.parts.is_none()
+    }
+
+    /// Whether a part has arrived that has not been reported.
+    pub(crate) fn has_parts(&self) -> bool {
+        let rcv_nxt = self.receiver.rcv_nxt();
+        self.parts.is_some_and(|parts| parts.next <= rcv_nxt)
+    }
+
+    /// The number of such parts, which are reported now.
+    pub(crate) fn take_parts(&mut self) -> u64 {
+        let rcv_nxt = self.receiver.rcv_nxt();
+        let Some(parts) = &mut self.parts else {
+            return 0;
+        };
+        let arrived = (rcv_nxt + parts.packets).saturating_sub(parts.next) / parts.packets;
+        parts.next += arrived * parts.packets;
+        arrived
     }
 
     /// A transfer begins whose packets are numbered from `first` on.
     pub(crate) fn restart(&mut self, first: u64) {
         let host_delay = self.receiver.host_delay();
-        self.receiver = Receiver::new(first, self.policy, host_delay);
+        let (recovery, delayed_ack) = self.policy;
+        self.receiver = Receiver::new(first, delayed_ack, host_delay).with(recovery);
+        if let Some(parts) = &mut self.parts {
+            parts.next = first + parts.packets;
+        }
     }
 
     /// A packet arrives.
     pub(crate) fn receive(&mut self, held: PendingPacket) -> AckDecision {
         let reply = self.receiver.receive(held.arrival);
-        self.announce(held);
+        if reply != AckDecision::Discarded {
+            self.announce(held);
+        }
         reply
     }
 
     /// Consecutive packets arrive as one.
     pub(crate) fn receive_merged(&mut self, segment: &[PendingPacket]) -> AckDecision {
+        if self.receiver.discards() {
+            let replies = segment.iter().map(|held| self.receive(*held));
+            let replies = replies.filter(|reply| *reply != AckDecision::Discarded);
+            return replies.last().unwrap_or(AckDecision::Discarded);
+        }
         let reply = self.receiver.receive_merged(segment);
         for held in segment {
             self.announce(*held);
@@ -119,6 +180,7 @@ impl RemoteReceiver {
             packet: held.arrival.packet as u32,
             rcv_nxt: self.receiver.rcv_nxt() as u32,
             marked: held.marked,
+            nack: self.receiver.take_nack(),
         });
     }
 
@@ -140,12 +202,16 @@ impl RemoteReceiver {
     }
 
     /// The next packet that acknowledgment `number`, or one lost before it, announces: its low
-    /// bits and mark.
+    /// bits and mark. A lost NACK stays lost.
     pub(crate) fn next_announced(&mut self, number: u32) -> Option<(u32, Mark)> {
         let known = |next: &&UnreportedArrival| number.wrapping_sub(next.by) <= u32::MAX / 2;
-        let next = *self.unreported.front().filter(known)?;
-        self.unreported.pop_front();
-        Some((next.packet, Mark::of(next.marked)))
+        loop {
+            let next = *self.unreported.front().filter(known)?;
+            self.unreported.pop_front();
+            if !next.nack || next.by == number {
+                return Some((next.packet, Mark::of(next.marked)));
+            }
+        }
     }
 
     /// An acknowledgment sets out: its number.
@@ -159,5 +225,47 @@ impl RemoteReceiver {
     /// When a delayed acknowledgment is due, where one is.
     pub(crate) fn acknowledgment_due(&self) -> Option<Time> {
         self.receiver.acknowledgment_due()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::Arrival;
+
+    /// The packets that the acknowledgments with these numbers announce, if all before are lost.
+    fn announced(receiver: &mut RemoteReceiver, number: u32) -> Vec<u32> {
+        let next = || receiver.next_announced(number);
+        std::iter::from_fn(next).map(|(packet, _)| packet).collect()
+    }
+
+    #[test]
+    fn a_lost_nack_stays_lost_and_its_packet_is_discarded() {
+        for is_lost in [false, true] {
+            let policy = (Recovery::GoBackN, DelayedAck::AT_ONCE);
+            let mut receiver = RemoteReceiver::new((0, Time::ZERO), policy, None);
+            receiver.restart(1);
+            let mut numbers = Vec::new();
+            // 2 is missing: 3 causes a NACK, 4 and 5 nothing.
+            for packet in [1, 3, 4, 5, 2] {
+                let arrival = Arrival {
+                    packet,
+                    now: Time::ZERO,
+                    pushed: false,
+                    rtt: Time::ZERO,
+                };
+                let marked = false;
+                match receiver.receive(PendingPacket { arrival, marked }) {
+                    AckDecision::Immediate { .. } => numbers.push(receiver.set_out()),
+                    reply => assert_eq!(reply, AckDecision::Discarded),
+                }
+            }
+            assert_eq!((receiver.rcv_nxt(), numbers.len()), (3, 3));
+            assert_eq!(announced(&mut receiver, numbers[0]), [1]);
+            if !is_lost {
+                assert_eq!(announced(&mut receiver, numbers[1]), [3]);
+            }
+            assert_eq!(announced(&mut receiver, numbers[2]), [2]);
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Batches of runs for Python, without the GIL and with reaction to Ctrl-C.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -115,6 +114,47 @@ impl Job {
         }))
     }
 
+    /// Return the job for another process: scenario as JSON, engine, seed, replication, whether it
+    /// records traces, model, and memory in bytes.
+    fn described(
+        &self,
+    ) -> (
+        String,
+        &'static str,
+        u64,
+        u64,
+        bool,
+        Option<String>,
+        Option<u64>,
+    ) {
+        let options = &self.0.options;
+        (
+            self.0.scenario.canonical_json(),
+            self.0.engine.description().name,
+            options.seed.seed,
+            options.seed.replication,
+            options.traces,
+            options.model.clone(),
+            options.memory.map(Bytes::get),
+        )
+    }
+
+    /// Return the code of users that the job runs: (file and class, text, "controller" or
+    /// "discipline") of each.
+    fn code(&self) -> Vec<(String, String, &'static str)> {
+        if self.0.engine.description().name != "packet" {
+            return Vec::new();
+        }
+        let found = self.0.scenario.code();
+        let found = found.into_iter();
+        found
+            .map(|(code, controls)| {
+                let role = if controls { "controller" } else { "discipline" };
+                (code.place.clone(), code.source.clone(), role)
+            })
+            .collect()
+    }
+
     /// Estimate of the memory that the job needs, in bytes.
     #[getter]
     fn memory_estimate(&self) -> f64 {
@@ -166,6 +206,16 @@ pub(crate) fn run_batch(
     outcomes.iter().map(|outcome| shown(py, outcome)).collect()
 }
 
+/// Run a job in this thread, without the GIL but where code of a user needs it. Nothing reacts to
+/// Ctrl-C.
+#[pyfunction]
+pub(crate) fn run_here(py: Python<'_>, job: &Job) -> PyResult<Report> {
+    let outcome = py.detach(|| forebay_engines::run_here(&job.0));
+    outcome
+        .map(Report::new)
+        .map_err(|error| batch_error(&error))
+}
+
 /// Lets Python handle signals and calls the observer.
 fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> PyResult<()> {
     Python::attach(|py| {
@@ -180,17 +230,24 @@ fn notify(observe: Option<&Py<PyAny>>, finished: Option<(usize, &Outcome)>) -> P
 /// A report, or the exception of a failure.
 fn shown(py: Python<'_>, outcome: &Outcome) -> PyResult<Py<PyAny>> {
     Ok(match outcome {
-        Ok(report) => Py::new(py, Report(Arc::new(report.clone())))?.into_any(),
+        Ok(report) => Py::new(py, Report::new(report.clone()))?.into_any(),
         Err(error) => batch_error(error).into_value(py).into_any(),
     })
 }
 
 /// Combine the replications of one scenario into one report, in the order given.
 #[pyfunction]
-pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
-    forebay_engines::aggregate(owned(&replications))
-        .map(|report| Report(Arc::new(report)))
-        .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))
+pub(crate) fn aggregate(py: Python<'_>, replications: Vec<Py<Report>>) -> PyResult<Report> {
+    let traces = replications
+        .iter()
+        .find_map(|it| it.get().traces_elsewhere(py));
+    let together = forebay_engines::aggregate(owned(&replications))
+        .map(Report::new)
+        .ok_or_else(|| InputError::new_err(("found none; allowed: 1 or more", "replications")))?;
+    Ok(match traces {
+        Some(traces) => together.with_traces(traces),
+        None => together,
+    })
 }
 
 /// Combine one replication of each stratum into one observation. Means are weighted by the strata's
@@ -198,7 +255,7 @@ pub(crate) fn aggregate(replications: Vec<Py<Report>>) -> PyResult<Report> {
 #[pyfunction]
 pub(crate) fn weighted(replications: Vec<Py<Report>>, weights: Vec<f64>) -> PyResult<Report> {
     forebay_engines::weighted(owned(&replications), &weights)
-        .map(|report| Report(Arc::new(report)))
+        .map(Report::new)
         .ok_or_else(|| {
             InputError::new_err((
                 "found others; allowed: above 0, one for each replication",

@@ -41,7 +41,7 @@ mod linux {
     use std::io;
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
-    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use forebay_kernel::emulation;
     use forebay_kernel::namespaces::Running;
@@ -183,7 +183,7 @@ mod linux {
             let emulation = lock(&self.0).take().ok_or_else(over)?;
             let report = py.detach(|| emulation.finish());
             let report = report.map_err(|error| engine_error(&error))?;
-            Ok(Report(Arc::new(report)))
+            Ok(Report::new(report))
         }
     }
 

@@ -4,6 +4,7 @@ use forebay_engines::BatchError;
 use forebay_scenario::{EngineError, ModelError, ScenarioError, Source};
 use pyo3::PyErr;
 
+pyo3::import_exception!(forebay.errors, CodeError);
 pyo3::import_exception!(forebay.errors, ForebayError);
 pyo3::import_exception!(forebay.errors, InputError);
 pyo3::import_exception!(forebay.errors, Interrupted);
@@ -26,6 +27,7 @@ pub(crate) fn engine_error(error: &EngineError) -> PyErr {
         EngineError::Model(ModelError::Unknown(unknown)) => {
             InputError::new_err((unknown.to_string(), unknown.what.clone()))
         }
+        EngineError::Code { .. } => CodeError::new_err(error.to_string()),
         EngineError::Unavailable { .. } => UnavailableError::new_err(error.to_string()),
         EngineError::Untrusted { .. } => UntrustedError::new_err(error.to_string()),
         EngineError::Unsupported { .. } | EngineError::TooLarge { .. } | EngineError::Model(_) => {

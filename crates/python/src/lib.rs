@@ -5,6 +5,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
+mod custom;
 mod describe;
 mod emulation;
 mod errors;
@@ -28,8 +29,13 @@ mod _core {
 
     #[pymodule_export]
     use crate::batch::{
-        Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch, weighted,
-        yardstick,
+        Engine, Job, aggregate, allow_memory, allowed_memory, engines, run_batch, run_here,
+        weighted, yardstick,
+    };
+    #[pymodule_export]
+    use crate::custom::{
+        Ack, CongestionEvent, Idle, Link, QueuePacket, Random, Sample, code_runs_s, exact_math,
+        register_controller, register_discipline,
     };
     #[pymodule_export]
     use crate::describe::{Algorithm, controllers, disciplines, scenario_keys};

@@ -11,10 +11,30 @@ use crate::errors::ForebayError;
 
 /// The answer of an engine.
 #[pyclass(frozen, module = "forebay._core")]
-pub(crate) struct Report(pub(crate) Arc<forebay_scenario::Report>);
+pub(crate) struct Report(
+    pub(crate) Arc<forebay_scenario::Report>,
+    /// Traces of a run in another process.
+    Option<Py<PyDict>>,
+);
+
+impl Report {
+    pub(crate) fn new(report: forebay_scenario::Report) -> Self {
+        Self(Arc::new(report), None)
+    }
+
+    /// Traces of a run in another process.
+    pub(crate) fn traces_elsewhere(&self, py: Python<'_>) -> Option<Py<PyDict>> {
+        self.1.as_ref().map(|traces| traces.clone_ref(py))
+    }
+}
 
 #[pymethods]
 impl Report {
+    /// Return the same report with the traces of a run in another process.
+    pub(crate) fn with_traces(&self, traces: Py<PyDict>) -> Self {
+        Self(self.0.clone(), Some(traces))
+    }
+
     /// Return the report as JSON.
     fn json(&self) -> PyResult<String> {
         serde_json::to_string(&*self.0).map_err(|error| ForebayError::new_err(error.to_string()))
@@ -29,7 +49,7 @@ impl Report {
     /// Return the report that was stored as this text; None if the text is not one.
     #[staticmethod]
     fn from_cached(text: &str) -> Option<Self> {
-        forebay_scenario::Report::from_cached(text).map(|report| Self(Arc::new(report)))
+        forebay_scenario::Report::from_cached(text).map(Self::new)
     }
 
     /// Return the warnings: kind, subject, figures by name, and sentence of each.
@@ -46,6 +66,9 @@ impl Report {
 
     /// Return the traces: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if let Some(traces) = &self.1 {
+            return Ok(Some(traces.bind(py).clone()));
+        }
         let Some(traces) = &self.0.traces else {
             return Ok(None);
         };

@@ -66,6 +66,8 @@ pub enum Purpose {
     Access = 22,
     /// Variation of the hosts' processing time (the flow number is the link's number).
     HostTiming = 23,
+    /// Hosts and paths in a fabric (the flow number is that of a flow or an open-loop transfer).
+    Route = 24,
 }
 
 /// The number of the first flow of the group `name`: FNV-1a, 64 bits (Fowler, Noll and Vo). It

@@ -8,3 +8,4 @@ pub(crate) mod memory_estimate;
 pub(crate) mod notes;
 pub(crate) mod random_count;
 pub(crate) mod schema;
+pub(crate) mod user_code;

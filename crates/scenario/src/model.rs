@@ -7,6 +7,7 @@ pub(crate) mod classes;
 pub(crate) mod delay;
 pub(crate) mod derived_once;
 pub(crate) mod distribution;
+pub(crate) mod fabric;
 pub(crate) mod flow_count;
 pub(crate) mod flows;
 pub(crate) mod link;

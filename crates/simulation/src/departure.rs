@@ -107,6 +107,8 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) memories: Option<&'a mut Memories>,
     /// The lossless queues, if the link has one or may be paused.
     pub(crate) pauses: Option<&'a mut PauseControl>,
+    /// The bytes that the link has sent, if it states its load in packets.
+    pub(crate) telemetry: Option<&'a mut u64>,
     pub(crate) flows: &'a mut Flows<E>,
     pub(crate) timeline: &'a mut Timeline<'s>,
 }
@@ -164,7 +166,10 @@ pub(crate) fn maybe_held<E: Ends>(flow: FlowId, group: u16, flows: &Flows<E>) ->
 
 /// The link before the one at which a packet is, if there is one on its path.
 pub(crate) fn before<E: Ends>(hops: &[Hop], packet: InFlight, flows: &Flows<E>) -> Option<LinkId> {
-    let at = flows.transit(packet.flow).route.hop(packet.hop);
+    let at = flows
+        .transit(packet.flow)
+        .route
+        .hop(packet.hop, packet.number);
     (packet.hop != HopNumber::FIRST).then(|| hops[at - 1].link)
 }
 
@@ -188,7 +193,11 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
             self.timeline.recorder.start_packet(service.start);
             self.settle(packet, PacketOutcome::Departs(time, packet.mark), time);
         }
-        let mut hop = self.hops[self.flows.transit(packet.flow).route.hop(packet.hop)];
+        let mut hop = self.hops[self
+            .flows
+            .transit(packet.flow)
+            .route
+            .hop(packet.hop, packet.number)];
         let mut departing = Departing { packet, time };
         if let Some(order) = &mut self.order
             && let Some(latest) = hop.latest_after(packet, self.flows.transit(packet.flow))
@@ -216,7 +225,11 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
         if self.at == self.recorded.link() {
             self.settle(packet, PacketOutcome::Dropped, discarded.now);
         }
-        let hop = self.flows.transit(packet.flow).route.hop(packet.hop);
+        let hop = self
+            .flows
+            .transit(packet.flow)
+            .route
+            .hop(packet.hop, packet.number);
         let loss = Loss {
             packet,
             now: discarded.now,
@@ -263,7 +276,7 @@ impl<E: Ends> Departures for AtTheEnd<'_, '_, '_, E> {
             departure,
         );
         let route = self.flows.transit(packet.flow).route;
-        self.hops[route.hop(packet.hop)].account
+        self.hops[route.hop(packet.hop, packet.number)].account
     }
 
     fn discard(&mut self, discarded: &Discarded) {

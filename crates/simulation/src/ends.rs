@@ -8,6 +8,8 @@ use forebay_discipline::Label;
 use forebay_scenario::{HeaderRecord, Segment};
 use forebay_units::Time;
 
+use crate::telemetry::HopTelemetry;
+
 /// Both ends of one connection: a sender and its receiver.
 pub trait Ends: Debug {
     /// Bytes of the data packet with these low bits of its number, `full` being those of a full
@@ -34,6 +36,9 @@ pub trait Ends: Debug {
 
     /// A link has lost the data packet, or the acknowledgment, with this number.
     fn lose(&mut self, _number: u32, _direction: Direction) {}
+
+    /// A link states its load in the data packet with these low bits of its number.
+    fn note_telemetry(&mut self, _number: u32, _hop: HopTelemetry) {}
 
     /// Has fetched what a delivery may need.
     fn prefetch(&self) {}

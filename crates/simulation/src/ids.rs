@@ -5,7 +5,7 @@
 macro_rules! number {
     ($(#[$what:meta])* $name:ident) => {
         $(#[$what])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(u32);
 
         impl $name {
@@ -48,10 +48,10 @@ number! {
     /// A generator of arrivals: a source of unresponsive packets, or the transfers of an open loop.
     SourceId
 }
-number! {
-    /// Index of a path's first hop among the hops of all paths.
-    Route
-}
+/// The hops of a path among the hops of all paths: the index of the first one. Packets that are
+/// sprayed have several paths of four hops, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Route(u32);
 
 /// The position of a packet on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +75,50 @@ impl HopNumber {
 }
 
 impl Route {
-    /// The index of hop number `hop` of this path among the hops of all paths.
+    /// Bits of an index. The bits above are zero, or for sprayed packets one and the number of
+    /// paths less one.
+    const INDEX_BITS: u32 = 24;
+
+    /// The most hops of all paths together, if there are sprayed packets.
+    pub(crate) const MOST_HOPS: usize = 1 << Self::INDEX_BITS;
+
+    /// Hops of a path of sprayed packets.
+    const SPRAYED_HOPS: usize = 4;
+
+    /// The path whose first hop has this index.
     #[inline]
-    pub const fn hop(self, hop: HopNumber) -> usize {
-        self.index() + hop.index()
+    pub const fn new(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    /// This many paths of four hops, of which the first one begins at this index. There are at most
+    /// 128 of them.
+    pub(crate) const fn sprayed(index: usize, paths: usize) -> Self {
+        Self(1 << 31 | (paths as u32 - 1) << Self::INDEX_BITS | index as u32)
+    }
+
+    /// The index of hop number `hop` of packet `number` among the hops of all paths.
+    #[inline]
+    pub const fn hop(self, hop: HopNumber, number: u32) -> usize {
+        if self.0 >> 31 == 0 {
+            self.0 as usize + hop.index()
+        } else {
+            self.sprayed_hop(hop, number)
+        }
+    }
+
+    /// The same of sprayed packets. The number of a packet chooses its path, so that it needs no
+    /// place in the packet. Each flow has an order of its own.
+    const fn sprayed_hop(self, hop: HopNumber, number: u32) -> usize {
+        let paths = (self.0 << 1 >> (Self::INDEX_BITS + 1)) + 1;
+        let first = self.0 & ((1 << Self::INDEX_BITS) - 1);
+        // The finalizer of MurmurHash3 (Appleby 2011) mixes the bits.
+        let mut mixed = number ^ first.wrapping_mul(0x9e37_79b9);
+        mixed = (mixed ^ mixed >> 16).wrapping_mul(0x85eb_ca6b);
+        mixed = (mixed ^ mixed >> 13).wrapping_mul(0xc2b2_ae35);
+        mixed ^= mixed >> 16;
+        let path = (mixed as u64 * paths as u64) >> 32;
+        first as usize + path as usize * Self::SPRAYED_HOPS + hop.index()
     }
 }
 
@@ -185,6 +225,27 @@ impl FlowId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sprayed_packets_take_each_path_equally_often_and_others_one_path() {
+        let paths = 8;
+        let route = Route::sprayed(1000, paths);
+        let mut counts = vec![0.0; paths];
+        for number in 0..80_000 {
+            let first = route.hop(HopNumber::FIRST, number);
+            assert_eq!(route.hop(HopNumber::new(3), number), first + 3);
+            assert_eq!((first - 1000) % 4, 0);
+            counts[(first - 1000) / 4] += 1.0;
+        }
+        let chi: f64 = counts
+            .iter()
+            .map(|count| (count - 1e4) * (count - 1e4) / 1e4)
+            .sum();
+        // 7 degrees of freedom: 24.3 is exceeded once in a thousand times.
+        assert!(chi < 24.3, "{chi}: {counts:?}");
+        assert_eq!(Route::sprayed(5, 128).hop(HopNumber::FIRST, 7) % 4, 1);
+        assert_eq!(Route::new(9).hop(HopNumber::new(2), 5), 11);
+    }
 
     #[test]
     fn a_flow_comes_back_from_its_number_and_its_key() {

@@ -137,6 +137,14 @@ fn constant_delays<'a, H: Hosts<'a>>(
     traffic: &Traffic<'a, H>,
 ) -> Option<Vec<Way>> {
     let mut delays = Vec::new();
+    if traffic
+        .groups
+        .iter()
+        .any(|group| group.spec.routing.is_some())
+    {
+        // A fabric has a way to each host.
+        return None;
+    }
     for group in &traffic.groups {
         let spec = group.spec;
         let redrawn = matches!(
@@ -170,9 +178,16 @@ fn constant_delays<'a, H: Hosts<'a>>(
     Some(delays)
 }
 
-/// About the time between two deliveries: one transmission at the target link.
+/// About the time between two deliveries: one transmission at the target link, or in a fabric at
+/// one of the hosts.
 fn grain(scenario: &Scenario) -> Time {
     let size = Bytes::new(scenario.packet_bytes() as u64);
     let transmission = scenario.target().rate.time_to_send(size);
-    transmission.max(Time::from_picos(1000))
+    // The links of all hosts deliver at the same time.
+    let hosts = scenario
+        .flows()
+        .iter()
+        .filter_map(|group| Some(group.routing.as_ref()?.senders()));
+    let parallel = hosts.max().unwrap_or(1) as u64;
+    Time::from_picos((transmission.as_picos() / parallel).max(1000))
 }

@@ -42,6 +42,7 @@ use crate::link::scheduler::Scheduler;
 use crate::link::statistics::LinkStatistics;
 use crate::link::transmitter::{Transmitter, Usage};
 use crate::pause::{may_be_paused, takes_part};
+use crate::telemetry::states_load;
 
 /// Any link.
 // Each packet asks which it is: a tag of its own is quicker to compare than a niche.
@@ -126,6 +127,7 @@ impl Link {
             Some(_) => Departures::Events,
             None if takes_part(setup.scenario, setup.number) => Departures::Events,
             None if shares_departures(&setup) => Departures::Events,
+            None if states_load(setup.scenario, setup.number) => Departures::Events,
             None => setup.departures,
         };
         Some(match (chosen, departures) {

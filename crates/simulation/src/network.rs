@@ -12,28 +12,30 @@
 //! after the last link of its path; for the link this only shifts each sender's clock.
 
 mod pausing;
+mod routes;
 
-use forebay_discipline::{Ecn, Label, Packet};
+use forebay_discipline::Packet;
 use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;
 
 use crate::calendar::event::{Event, Mark};
-use crate::codepoint::codepoint;
 use crate::departure::{AtTheEnd, Loss, Onward, Recorded, cross};
 use crate::ends::Ends;
 use crate::flow::{Flows, InFlight};
 use crate::hop::{Departing, Hop};
-use crate::ids::{FlowId, GroupId, LaneId, LinkId, Route};
-use crate::link::host_timing::{HostTiming, InOrder, after};
+use crate::ids::{FlowId, LinkId};
+use crate::link::host_timing::{HostTiming, InOrder};
 use crate::link::medium::Medium;
 use crate::link::memory::{Memories, Place};
 use crate::link::policer::Policer;
 use crate::link::queued::QueuedLink;
-use crate::link::statistics::Account;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
+use crate::measured::Measured;
 use crate::pause::{LinkQueue, PauseControl};
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
+use crate::route_table::RouteTable;
+use crate::telemetry::Telemetry;
 use crate::timeline::Timeline;
 
 /// The links and the paths over them.
@@ -48,6 +50,8 @@ pub struct Network {
     memories: Memories,
     /// The lossless queues, if there are some.
     pauses: Option<Box<PauseControl>>,
+    /// The bytes sent of the links that state their load in packets, if there are some.
+    telemetry: Option<Box<Telemetry>>,
     /// Queues that paused each other in a circle when the run ended.
     pub(crate) deadlock: Option<Vec<LinkQueue>>,
     /// Whether a packet may be lost before its link's discipline sees it: to a policer or for want
@@ -59,21 +63,12 @@ pub struct Network {
     orders: Vec<Option<InOrder>>,
     /// The hops of all groups' paths, one path behind the other.
     pub hops: Vec<Hop>,
-    routes: Vec<Routes>,
+    routes: RouteTable,
     /// The link that reports speak of.
     target: LinkId,
     recorded: Recorded,
     /// Departures from links whose disciplines hold what waits.
     pub departures: u64,
-}
-
-/// The paths of a group.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Routes {
-    /// Route of its packets.
-    pub(crate) there: Route,
-    /// Route of their acknowledgments, if they cross links.
-    pub(crate) back: Option<Route>,
 }
 
 impl Network {
@@ -124,61 +119,20 @@ impl Network {
             policers,
             memories,
             pauses,
+            telemetry: Telemetry::new(scenario).map(Box::new),
             deadlock: None,
             orders: InOrder::of_links(scenario, &timings),
             timings,
             hops: Vec::new(),
-            routes: Vec::new(),
+            routes: RouteTable::default(),
             target: LinkId::new(scenario.target_index()),
             recorded: Recorded::NONE,
             departures: 0,
         };
         for group in 0..groups {
-            network.lay(scenario, group);
+            network.lay_group(scenario, group);
         }
         Ok(network)
-    }
-
-    /// Lays the paths of group number `group`; their lanes come later.
-    fn lay(&mut self, scenario: &Scenario, group: usize) {
-        let spec = &scenario.flows()[group];
-        let number = group.min(usize::from(u16::MAX)) as u16;
-        let target = self.target.index();
-        let timings = &self.timings;
-        let timing = |link: usize, is_last: bool| after(timings, spec, (link, is_last));
-        let mut path = |links: &[usize], ecn: Ecn, account: Account| {
-            let route = Route::new(self.hops.len());
-            let last = links.len().saturating_sub(1);
-            self.hops
-                .extend(links.iter().enumerate().map(|(at, &link)| Hop {
-                    link: LinkId::new(link),
-                    lane: LaneId::default(),
-                    latest: if at == last {
-                        timing(link, true).beyond()
-                    } else {
-                        timing(link, false).latest(scenario.links()[link].delay)
-                    },
-                    last: at == last,
-                    label: Label::new(at as u8, number, ecn),
-                    account: if link == target {
-                        account
-                    } else {
-                        Account::ALL
-                    },
-                    lead: timing(link, at == last).lead,
-                }));
-            route
-        };
-        let there = path(&spec.path, codepoint(spec), Account::new(group));
-        let acknowledgments = Account::new(scenario.flows().len());
-        let back = path(&spec.reverse, Ecn::NotCapable, acknowledgments);
-        let back = (!spec.reverse.is_empty()).then_some(back);
-        self.routes.push(Routes { there, back });
-    }
-
-    /// The paths of a group.
-    pub(crate) fn routes(&self, group: GroupId) -> Routes {
-        self.routes[group.index()]
     }
 
     /// From now on the recorder learns of each packet at the target link, or of none.
@@ -226,7 +180,10 @@ impl Network {
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
     ) {
-        let at = flows.transit(packet.flow).route.hop(packet.hop);
+        let at = flows
+            .transit(packet.flow)
+            .route
+            .hop(packet.hop, packet.number);
         let hop = self.hops[at];
         if hop.last
             && let FlowId::Unresponsive(flow) = packet.flow
@@ -447,7 +404,11 @@ impl Network {
         let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
-        let left = link.catch_up(now, &mut sink);
+        let left = if sink.telemetry.is_some() {
+            link.catch_up(now, &mut Measured(&mut sink))
+        } else {
+            link.catch_up(now, &mut sink)
+        };
         link.arm(at, &mut sink.timeline.calendar);
         self.departures += left;
     }
@@ -475,6 +436,7 @@ impl Network {
             target: self.target,
             recorded: self.recorded,
             pauses: pauses.filter(|pauses| pauses.is_lossless(at) || pauses.may_pause(at.index())),
+            telemetry: self.telemetry.as_deref_mut().and_then(|it| it.sent(at)),
             flows,
             timeline,
         };

@@ -568,7 +568,10 @@ fn goodputs_above_rate(scenario: &Scenario, goodputs: &[f64]) -> Vec<Warning> {
         }
     };
     let groups = || scenario.flows().iter().zip(goodputs);
-    let here = |group: &FlowGroup| group.path.contains(&scenario.target_index());
+    // In a fabric the goodput is that of all its receivers.
+    let here = |group: &FlowGroup| {
+        group.routing.is_none() && group.path.contains(&scenario.target_index())
+    };
     let responsive = groups().filter(|(group, _)| group.responsive() && here(group));
     check(
         responsive.map(|(_, goodput)| goodput).sum(),

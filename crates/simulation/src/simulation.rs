@@ -81,7 +81,7 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
             vec![HostTiming::EXACT; scenario.links().len()]
         };
         let mut network = Network::new(scenario, (seed, departures), timings)?;
-        let mut traffic = Traffic::new(scenario, (seed, hosts), &network)?;
+        let mut traffic = Traffic::new(scenario, (seed, hosts), &mut network)?;
         let mut calendar =
             lane_assignment::calendar(scenario, &mut network, &mut traffic, departures);
         traffic.schedule_starts(&mut calendar)?;

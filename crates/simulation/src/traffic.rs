@@ -5,9 +5,11 @@
 pub(crate) mod delivery_lanes;
 pub(crate) mod group;
 pub(crate) mod hosts;
+mod idle_slots;
 pub(crate) mod incast;
 mod lifecycle;
 pub(crate) mod on_periods;
+mod ring;
 pub(crate) mod source;
 
 use std::cmp::Reverse;
@@ -26,6 +28,7 @@ use crate::link::host_timing::earliness;
 use crate::measure::recorder::Recorder;
 use crate::network::Network;
 use crate::refusal::Refusal;
+use crate::route_table::HostRoute;
 use crate::timeline::Timeline;
 use crate::traffic::delivery_lanes::{AccessLanes, DeliveryLanes, way};
 use crate::traffic::group::Group;
@@ -54,7 +57,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     pub(crate) fn new(
         scenario: &'a Scenario,
         (seed, hosts): (Seed, H),
-        network: &Network,
+        network: &mut Network,
     ) -> Result<Self, Refusal> {
         let groups = scenario.flows().iter();
         let mut traffic = Self {
@@ -69,24 +72,29 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             most_flows: usize::MAX,
         };
         for group in 0..traffic.groups.len() {
-            traffic.add_sources(GroupId::new(group), network);
+            traffic.add_sources(GroupId::new(group), network)?;
         }
         let places = traffic.places();
         traffic.hosts.flows_mut().responsive.reserve(places.len());
         for (_, group, index) in places {
-            let flow = traffic.add_flow(group, index, network)?;
+            let path = traffic.groups[group.index()].route_of_flow(index);
+            let path = path.map(|(pair, spine)| network.host_route(scenario, (group, pair, spine)));
+            let flow = traffic.add_flow((group, index), path.transpose()?, network)?;
             if let Some(rounds) = &mut traffic.groups[group.index()].rounds {
                 rounds.add(flow);
+            }
+            if let Some(ring) = &mut traffic.groups[group.index()].ring {
+                ring.join(index, flow);
             }
         }
         Ok(traffic)
     }
 
     /// Adds the flows and sources of an unresponsive group.
-    fn add_sources(&mut self, group: GroupId, network: &Network) {
+    fn add_sources(&mut self, group: GroupId, network: &mut Network) -> Result<(), Refusal> {
         let Group { spec, draws, .. } = self.groups[group.index()];
         if spec.responsive() {
-            return;
+            return Ok(());
         }
         let flows = &mut self.hosts.flows_mut().unresponsive;
         let run = self.scenario.run();
@@ -105,8 +113,16 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             transit,
             ..Unresponsive::default()
         };
-        flows.resize(flows.len() + spec.count as usize, flow);
+        for index in 0..spec.count {
+            let mut flow = flow;
+            if let Some((pair, spine)) = self.groups[group.index()].route_of_flow(index) {
+                let host_route = network.host_route(self.scenario, (group, pair, spine))?;
+                flow.transit.route = host_route.route;
+            }
+            flows.push(flow);
+        }
         self.sources.extend(Source::of_group(spec, setup));
+        Ok(())
     }
 
     /// (round trip, group, index) of all flows that exist from the beginning, in the order in which
@@ -134,8 +150,8 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     /// Adds a flow of this group that has not started.
     fn add_flow(
         &mut self,
-        number: GroupId,
-        index: u64,
+        (number, index): (GroupId, u64),
+        path: Option<HostRoute>,
         network: &Network,
     ) -> Result<ResponsiveId, Refusal> {
         let group = &self.groups[number.index()];
@@ -150,7 +166,7 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let routes = network.routes(number);
         let transit = Transit {
             group: number,
-            route: routes.there,
+            route: path.map_or(routes.there, |path| path.route),
             packet_bytes: packet.get() as u32,
             ..Transit::default()
         };
@@ -166,12 +182,18 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
             flow.access = Some(access);
         }
         let (there, delay) = self.hosts.delays(group, self.scenario, rtt)?;
+        let shortcut = path.map_or(Time::ZERO, |path| path.shortcut);
+        let (there, delay) = shortened((there, delay), shortcut);
         flow.transit.return_delay = there;
         let flows = &mut self.hosts.flows_mut().responsive;
         flows.push(flow);
         let flow = ResponsiveId::new(flows.len() - 1);
         let route = routes.back;
         self.hosts.join(flow, group, ReversePath { route, delay });
+        if let Some(path) = path {
+            let transfers = &mut self.groups[number.index()].transfers;
+            transfers.shorten(path.route, path.shortcut);
+        }
         Ok(flow)
     }
 
@@ -337,7 +359,12 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
     #[inline(never)]
     fn close(&mut self, turn: Turn, (network, timeline): (&mut Network, &mut Timeline<'_>)) {
         network.catch_up(turn.now, self.hosts.flows_mut(), timeline);
-        self.complete(turn, timeline);
+        let group = self.hosts.flows()[turn.flow].transit.group;
+        if self.groups[group.index()].ring.is_some() {
+            self.arrive_part(turn, network, timeline);
+        } else {
+            self.complete(turn, timeline);
+        }
     }
 
     fn send(&mut self, turn: Turn, network: &mut Network, timeline: &mut Timeline<'_>) {
@@ -397,10 +424,15 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let group = &mut self.groups[number.index()];
         let transfer = group.arrived;
         group.arrived += 1;
-        let flow = if let Some(flow) = group.idle.pop() {
+        let path = group.route_of_transfer(transfer);
+        let path =
+            path.map(|(pair, spine)| network.host_route(self.scenario, (number, pair, spine)));
+        let path = path.transpose()?;
+        let route = path.map_or_else(|| network.routes(number).there, |path| path.route);
+        let flow = if let Some(flow) = group.idle.take(route) {
             flow
         } else {
-            let flow = self.add_flow(number, 0, network)?;
+            let flow = self.add_flow((number, 0), path, network)?;
             record(&mut self.hosts.flows_mut()[flow].ends, &timeline.recorder);
             let name = &self.groups[number.index()].spec.name;
             self.hosts.flows().check_count(self.most_flows, name)?;
@@ -423,6 +455,15 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         }
         let rounds = self.groups.iter_mut().filter_map(|g| g.rounds.as_mut());
         rounds.for_each(|rounds| rounds.end(end));
+    }
+}
+
+/// Delays after the last link, to the receiver and from there to the sender, on a shorter path.
+fn shortened((there, back): (Time, Time), shortcut: Time) -> (Time, Time) {
+    if back > Time::ZERO {
+        (there, back.saturating_sub(shortcut))
+    } else {
+        (there.saturating_sub(shortcut), back)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Text is parsed and printed without loss: `parse(print(x)) == x` for every value.
 
+pub mod custom;
 mod decimal;
 mod delay_steps;
 mod log_histogram;

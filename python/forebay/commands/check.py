@@ -13,6 +13,7 @@ import click
 from forebay.commands.estimate import announced
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
+    ALLOW_CODE,
     AS_JSON,
     FILE,
     JITTER,
@@ -66,6 +67,7 @@ EXIT_CODES = {"met": 0, "missed": 1, "undecided": 3}
 )
 @goals("Test")
 @SET
+@ALLOW_CODE
 @MEASURED_BY
 @click.option(
     "--confidence",

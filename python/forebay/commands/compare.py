@@ -9,7 +9,18 @@ import click
 
 from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import Announced, Work, one_run
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, NO_PICTURE, PICTURE, REPLICATIONS, RESULTS_OUT, SET
+from forebay.commands.options import (
+    ALLOW_CODE,
+    AS_JSON,
+    FILE,
+    JOBS,
+    MEMORY,
+    NO_PICTURE,
+    PICTURE,
+    REPLICATIONS,
+    RESULTS_OUT,
+    SET,
+)
 from forebay.commands.sources import print_assumptions, source
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
@@ -36,6 +47,7 @@ __all__ = ["compare"]
 )
 @FILE
 @SET
+@ALLOW_CODE
 @click.option(
     "--engine",
     "engines",

@@ -32,6 +32,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
     that loads nothing from the network. It works offline and as an attachment, and it contains the files that the
     scenario names. The same engines simulate in the browser.
     """
+    from forebay.algorithms.code_files import forbidding
     from forebay.laboratory.page import laboratory_page
     from forebay.storage.files import check_file, write_atomically
 
@@ -43,7 +44,8 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
         given = source(file)
         if out is not None and out.exists() and file.exists() and out.samefile(file):
             raise InputError(f"found `{out}` (the scenario itself); allowed: the name of another file", "out")
-        page = laboratory_page(given.stem, given.scenario().toml)
+        with forbidding("the laboratory runs no code of users"):
+            page = laboratory_page(given.stem, given.scenario().toml)
     if out is None:
         out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"
     with writing(out):

@@ -11,6 +11,7 @@ from forebay.commands.values import ENGINE, GOAL, SCENARIO, SETTING, IntegerValu
 from forebay.inputs.validation import MOST_JOBS, MOST_REPLICATIONS, MOST_SEED
 
 __all__ = [
+    "ALLOW_CODE",
     "AS_JSON",
     "FILE",
     "JITTER",
@@ -31,7 +32,24 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+def _consent(context: click.Context, option: click.Parameter, allowed: bool) -> None:  # noqa: ARG001
+    """Let the command run the code of scenarios, until it ends."""
+    if allowed:
+        from forebay.algorithms.code_files import allowing
+
+        context.with_resource(allowing(allowed))
+
+
 FILE = click.argument("file", type=SCENARIO)
+ALLOW_CODE = click.option(
+    "--allow-code",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_consent,
+    help="Run the Python code that the scenario names for its algorithms.",
+)
 SET = click.option(
     "--set",
     "overrides",

@@ -15,6 +15,7 @@ import click
 from forebay.commands.check import check
 from forebay.commands.compare import compare
 from forebay.commands.completion import VARIABLE, answer, completion
+from forebay.commands.conformance import conformance
 from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
 from forebay.commands.headroom import headroom
@@ -57,7 +58,7 @@ cli.examples = (
 cli.groups = {
     "Find or test a buffer": ("recommend", "check", "compare", "headroom"),
     "Make a scenario": ("new", "observe", "translate"),
-    "Simulate": ("run", "sweep", "plot", "emulate", "lab"),
+    "Simulate": ("run", "sweep", "plot", "emulate", "lab", "conformance"),
     "Look up": ("explain", "reproduce", "schema", "completion"),
 }
 for verb in (
@@ -67,6 +68,7 @@ for verb in (
     compare,
     sweep,
     emulate,
+    conformance,
     observe,
     lab,
     explain,

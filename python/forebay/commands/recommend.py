@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -19,6 +19,7 @@ from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import announced
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
+    ALLOW_CODE,
     AS_JSON,
     FILE,
     JITTER,
@@ -49,9 +50,13 @@ if TYPE_CHECKING:
     from forebay.scenario import Progress, Scenario
     from forebay.search.answer import Recommendation
     from forebay.search.answer_parts import Verdict
+    from forebay.search.class_answer import ClassSizing
     from forebay.search.feasible import FeasibleMap
+    from forebay.search.port_answer import PortSizing
 
 __all__ = ["EXITS", "recommend"]
+
+Sized = TypeVar("Sized", "ClassSizing", "PortSizing")
 
 #: The exit code of each verdict.
 EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
@@ -68,6 +73,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
         "Require a higher utilization, and print the configuration of a Linux router:",
     ),
     ("recommend port.toml --classes", "Size the buffers of all classes of a port together:"),
+    ("recommend lossless.toml", "Size headroom, xoff, K, alpha and pool of a lossless port together:"),
     ("recommend link.toml --quick", "Get a quick answer:"),
     ("recommend link.toml --report answer.html", "Write a shareable page:"),
     ("recommend link.toml --picture answer.png", "Write only the picture:"),
@@ -88,6 +94,7 @@ EXITS: dict[Verdict, int] = {"met": 0, "impossible": 1, "undecided": 3}
 @FILE
 @goals("Meet")
 @SET
+@ALLOW_CODE
 @click.option(
     "--also", multiple=True, metavar="BUFFER", help="Also simulate this buffer: 20p or 0.5BDP. May be repeated."
 )
@@ -211,8 +218,9 @@ def recommend(
     """Find the smallest buffer that meets the goals.
 
     FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The answer compares the
-    buffer with published sizing rules.
+    buffer with published sizing rules. For a link with `pfc`, the answer is headroom, xoff, K, alpha and pool.
     """
+    from forebay.fabric.simulated_headroom import is_lossless
     from forebay.scenario import TARGET
     from forebay.search.recommendation import recommend as find
     from forebay.search.resumption import cache_directory
@@ -229,6 +237,9 @@ def recommend(
         )
     if classes:
         _size_classes(scenario, options, fresh=fresh, as_json=as_json, verbose=verbose)
+        return
+    if _is_default("over") and is_lossless(scenario.resolved):
+        _size_port(scenario, options, fresh=fresh, as_json=as_json, verbose=verbose)
         return
     if len(_varied(options["over"])) > 1:
         files = ResultFiles(f"{given.stem}-map", out, picture)
@@ -327,7 +338,9 @@ def _varied(over: Iterable[str]) -> list[str]:
 #: Searches as long as the first one, for each class: of a whole sizing, and of a quick one. On three ports a whole
 #: sizing took 2 to 5, and a quick one 1.2 to 3.2.
 SEARCHES_PER_CLASS = (3.0, 1.5)
-#: The options that `--classes` accepts.
+#: Searches as long as the first one, of a lossless port: of xoff, alpha and the pool, and the runs of K.
+SEARCHES_PER_PORT = 3.0
+#: The options that `--classes` accepts, and a lossless port.
 OF_CLASSES = frozenset(
     {
         "goals",
@@ -347,28 +360,65 @@ OF_CLASSES = frozenset(
 )
 
 
+def _is_default(option: str) -> bool:
+    """Whether the user did not give an option."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
+
+
 def _size_classes(scenario: Scenario, options: dict[str, Any], **how: bool) -> None:
     """Size the buffers of all classes together, and print the answer."""
     from forebay.search.class_sizing import size_classes
+    from forebay.views.class_sizing_text import class_sizing_text
+
+    searches = _searches(scenario, quick=options["quick"])
+    answer = _sized_together(size_classes, scenario, options, "--classes", searches, **how)
+    if not how["as_json"]:
+        show(class_sizing_text(answer, everything=how["verbose"]))
+    _leave(EXITS[answer.verdict])
+
+
+def _size_port(scenario: Scenario, options: dict[str, Any], **how: bool) -> None:
+    """Size headroom, xoff, K, alpha and pool of a lossless port together, and print the answer."""
+    from forebay.search.port_sizing import size_port
+    from forebay.views.port_sizing_text import port_sizing_text
+
+    answer = _sized_together(size_port, scenario, options, "a lossless port", SEARCHES_PER_PORT, **how)
+    if not how["as_json"]:
+        show(port_sizing_text(answer, everything=how["verbose"]))
+    _leave(EXITS[answer.verdict])
+
+
+def _sized_together(
+    size: Callable[..., Sized], scenario: Scenario, options: dict[str, Any], what: str, searches: float, **how: bool
+) -> Sized:
+    """Size several values together; print the answer if it is JSON.
+
+    Parameters
+    ----------
+    size : callable
+        `size_classes` or `size_port`.
+    scenario : Scenario
+        Scenario of the sizing.
+    options : dict
+        Options of the command.
+    what : str
+        What is sized, for an error.
+    searches : float
+        Approximate number of searches.
+    """
     from forebay.search.resumption import cache_directory
 
-    context = click.get_current_context()
     for name in (*options, "out", "picture", "report_to"):
-        if name not in OF_CLASSES and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise InputError("cannot be combined with --classes; allowed: one of them", name)
+        if name not in OF_CLASSES and not _is_default(name):
+            raise InputError(f"cannot be combined with {what}; allowed: one of them", name)
     each_s = _each_s(scenario, options["engine"], quick=options["quick"])
     with (
         _going_on(is_stored=not how["fresh"]),
         progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress,
     ):
-        shown_progress = (
-            progress
-            if how["as_json"]
-            else _announced(progress, scenario, options, searches=_searches(scenario, quick=options["quick"]))
-        )
-        answer = size_classes(
+        answer = size(
             scenario,
-            progress=shown_progress,
+            progress=progress if how["as_json"] else _announced(progress, scenario, options, searches=searches),
             resume=None if how["fresh"] else cache_directory() / "recommend",
             tell=print_note,
             known=None if progress is None else progress.say,
@@ -376,11 +426,7 @@ def _size_classes(scenario: Scenario, options: dict[str, Any], **how: bool) -> N
         )
     if how["as_json"]:
         say_json(answer.to_json(indent=2))
-    else:
-        from forebay.views.class_sizing_text import class_sizing_text
-
-        show(class_sizing_text(answer, everything=how["verbose"]))
-    _leave(EXITS[answer.verdict])
+    return answer
 
 
 #: The options that a map accepts besides its two keys.

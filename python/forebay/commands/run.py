@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forebay.commands.estimate import Work, announced_soon, one_run
-from forebay.commands.options import AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
+from forebay.commands.options import ALLOW_CODE, AS_JSON, FILE, JOBS, MEMORY, REPLICATIONS, SEED, SET
 from forebay.commands.sources import print_assumptions, source
 from forebay.commands.streams import say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show
@@ -47,6 +47,7 @@ MANY = 16
 )
 @click.option("--model", type=MODEL, help="Use this closed-form model; by default one that fits.")
 @SET
+@ALLOW_CODE
 @SEED
 @REPLICATIONS
 @click.option(

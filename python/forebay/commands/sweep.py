@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forebay.commands.estimate import announced
-from forebay.commands.options import AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
+from forebay.commands.options import ALLOW_CODE, AS_JSON, JOBS, MEMORY, REPLICATIONS, SCHEDULER, SEED, SET
 from forebay.commands.sources import print_assumptions, source
 from forebay.commands.streams import print_note, say, say_json
 from forebay.commands.terminal import progress_bar, show, writing
@@ -51,6 +51,7 @@ __all__ = ["sweep"]
     "link.buffer=0.01BDP..2BDP:12. May be repeated.",
 )
 @SET
+@ALLOW_CODE
 @click.option(
     "--engine",
     default="packet",

@@ -27,7 +27,7 @@ PROGRAM_EXITS = dict(sorted({**EXITS, 3: "The answer is undecided (recommend, ch
 
 #: Groups of options that many verbs have, by heading; the help shows them after the groups of the verb.
 COMMON_GROUPS = {
-    "Computation": ("--jobs", "--scheduler", "--memory"),
+    "Computation": ("--jobs", "--scheduler", "--memory", "--allow-code"),
     "Output": ("--out", "--picture", "--report", "--trace", "--verbose", "--json"),
 }
 #: Heading of the options that belong to no group.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from forebay.configuration.access import ACCESSES, PTM, SHARE, SOURCE, Access
+from forebay.configuration.lossless import lossless_lines
 from forebay.configuration.platforms.platform import Assumed, Fitted, Platform, refusal
 from forebay.configuration.port import MARKING, Classes, Limit, Port, Queue, TrafficClass, Value, differences
 from forebay.configuration.quantities import rate_text, scenario_rate, scenario_size, scenario_time
@@ -219,12 +220,26 @@ def fit(system: Platform, port: Port) -> Fitted:
     A platform can read more than it can write, such as the tiers of simple.qos; these are an `UnsupportedError`.
     """
     _check_expressible(system, port)
+    port, pausing = _with_pauses(system, port)
     fitted = system.fit(port)
+    fitted = dataclasses.replace(fitted, reasons={**pausing, **fitted.reasons})
     if isinstance(port.queue, Queue) or all(entry.packet is None for entry in port.queue.classes):
         return fitted
     units = {name: queue.limit.unit for name, queue in fitted.port.queues()}
     classes = tuple(entry.counted_in(units[entry.name]) for entry in port.queue.classes)
     return system.fit(port.with_queue(Classes(port.queue.schedule, classes)))
+
+
+def _with_pauses(system: Platform, port: Port) -> tuple[Port, Mapping[str, str]]:
+    """The port with the levels of PFC that the platform has, and the reasons for differences."""
+    if port.lossless is None:
+        return port, {}
+    if system.pauses is None or isinstance(port.queue, Classes):
+        return dataclasses.replace(port, lossless=None), {"pfc": "configure PFC and its headroom beside these lines"}
+    fitted = port.lossless.fitted(system.pauses)
+    steps = {name: f"whole steps of {step} bytes" for name, step in system.pauses.items()}
+    missing = dict.fromkeys(("xoff", "xon", "headroom"), "no line that could be verified sets it")
+    return dataclasses.replace(port, lossless=fitted), {**missing, **steps}
 
 
 def unconfigured(system: Platform, why: str) -> Configuration:
@@ -310,6 +325,7 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
         lines.append(f'buffer = "{_level(_together(port))}"')
     else:
         lines.append('# buffer = ""  # unknown: the text does not have it, and the device shows it')
+    lines += lossless_lines(port.lossless)
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines += _marking(port)

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from forebay.configuration.access import Framing
+from forebay.configuration.lossless import Lossless, lossless_differences
 from forebay.configuration.quantities import bits, count_text, exact, rate_text, time_text
 from forebay.scenario import Scenario
 
@@ -257,6 +258,8 @@ class Port:
         The direction of an access line: "upload" or "download".
     other : int, optional
         Bits per second of a shaper in the other direction of an access line.
+    lossless : Lossless, optional
+        Levels of a queue that pauses its senders.
     """
 
     rate: int | None
@@ -274,6 +277,7 @@ class Port:
     other: int | None = None
     memory_alpha: float | None = None
     memory_reserved: Limit | None = None
+    lossless: Lossless | None = None
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -306,6 +310,7 @@ class Port:
             shaper=_shaper(link, flows) if "shaper" in link and not changing else None,
             memory_alpha=link.get("memory_alpha"),
             memory_reserved=_limit(link["memory_reserved"]) if "memory_reserved" in link else None,
+            lossless=Lossless.of(link),
         )
 
     @property
@@ -494,6 +499,7 @@ def differences(requested: Port, fitted: Port) -> Iterator[tuple[str, str, str]]
         yield "memory_alpha", value_text(requested.memory_alpha), value_text(fitted.memory_alpha)
     if requested.memory_reserved != fitted.memory_reserved:
         yield "memory_reserved", value_text(requested.memory_reserved), value_text(fitted.memory_reserved)
+    yield from lossless_differences(requested.lossless, fitted.lossless)
     yield from _shaper_differences(requested.shaper, fitted.shaper)
     if isinstance(requested.queue, Classes) and isinstance(fitted.queue, Classes):
         if requested.queue.schedule != fitted.queue.schedule:

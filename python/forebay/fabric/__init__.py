@@ -8,6 +8,7 @@
 5. `switch_audit.py` audits the buffers of a SONiC switch. `config_tables.py` and `switch_reader.py` make a `Switch` of
    its file. `switch_headroom.py` and `switch_memory.py` compute, and `switch_checks.py` has a function for each kind of
    finding. `audit_answer.py` has the answer for users.
+6. `simulated_headroom.py` has the headroom that the model of `pfc` needs, for `forebay.search.port_values`.
 
 Invariants: the parts of a sum add up to its `size`. The parts of `xoff` add up to `xoff`, and those of `xon` to `xon`.
 Sizes are whole bytes.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.inputs.scenario_text import line_of, tables_of
 from forebay.storage.safe_io import content
 
 __all__ = ["MOST_BYTES", "MOST_ROWS", "changes_of_files", "opportunities_of", "steps_of"]
@@ -76,14 +76,10 @@ def changes_of_files(text: str, kind: str, folder: Path | None, name: str) -> It
     """
     if not any(kind in text for kind in ("file", "mahimahi")):
         return
-    try:
-        tables = tomllib.loads(text) if kind == "toml" else json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    for key, table in _link_columns(tables):
+    for key, table in _link_columns(tables_of(text, kind)):
         for given in KINDS[key.rpartition(".")[2]]:
             if isinstance(table, dict) and isinstance(table.get(given), str):
-                place = f"{name}:{_line(text, table[given])}"
+                place = f"{name}:{line_of(text, table[given])}"
                 yield place, f"{key}={_read(key, table, given, f'{place}: {key}.{given}', folder)}"
 
 
@@ -115,11 +111,6 @@ def _link_columns(tables: Any) -> Iterator[tuple[str, Any]]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _line(text: str, found: str) -> int:
-    """The line in which a file is first named."""
-    return next((number for number, line in enumerate(text.splitlines(), 1) if found in line), 1)
 
 
 def steps_of(path: Path, place: str, field: str = "rate") -> list[tuple[str, str]]:

@@ -25,6 +25,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from forebay import _core
+from forebay.algorithms.code_files import admit_all
+from forebay.algorithms.processes import run_batch
 from forebay.errors import ForebayError, InputError, Interrupted
 from forebay.extras import how_to_get
 from forebay.results.report import Report
@@ -98,7 +100,7 @@ def run_here(made: Callable[[int], Sequence[_core.Job]], memory: int) -> Iterato
     """On a worker: run jobs that `made` gives for a memory in bytes; refusals of engines are yielded, not raised."""
     room = WorkerMemory.here()
     allowed = memory if room is None else min(memory, room.of_run)
-    for outcome in _core.run_batch(made(allowed), 1):
+    for outcome in run_batch(made(allowed), 1):
         if not isinstance(outcome, Exception):
             yield outcome
         elif isinstance(outcome, ForebayError):
@@ -128,6 +130,7 @@ class Replication:
 
     def job(self, memory: int, *, traces: bool = False) -> _core.Job:
         """The job of the replication, with at most `memory` bytes."""
+        admit_all(self.scenario)
         core = _core.Scenario.parse(self.scenario, "json", "scenario", [])
         return _core.Job(core, self.engine, self.seed, self.number, traces=traces, memory=memory)
 

@@ -140,7 +140,7 @@ def speed() -> float:
 def cost(run: Run, packets_per_second: float = PACKETS_PER_CORE_SECOND) -> float:
     """Core seconds of a run, estimated from its packets or steps."""
     scenario = scenario_of(run)
-    paths = [len(group["path"]) for group in scenario.resolved["flows"]]
+    paths = [len(group.get("path", ())) for group in scenario.resolved["flows"]]
     links = math.fsum(paths) / len(paths)  # a packet costs once more at each
     total = 0.0
     for cell in cells([Axis.parse(axis) for axis in run.over]):

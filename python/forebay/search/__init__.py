@@ -24,8 +24,9 @@ Invariants: a scenario enters each file once. Nothing but `measurements` knows a
 told what happens, and cannot change it. Evidence and answers never change.
 
 Other questions use the same stages. `checking` judges given buffers by `sequential_test`. `class_sizing` sizes all
-classes of a port (`port_classes`) in the steps of `class_steps`. `surveying` maps two keys by `survey`, which knows
-places and reports only.
+classes of a port (`port_classes`) in the steps of `class_steps`, and `port_sizing` the values of a lossless port
+(`port_values`) in those of `port_steps`; `sizing_steps` has the common part. `limiting` finds the limit that drops
+packets at a checked port. `surveying` maps two keys by `survey`, which knows places and reports only.
 
 Examples
 --------

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from forebay.configuration.jitter import Jitter
     from forebay.measurement.twin import Twin
     from forebay.scenario import Scenario
+    from forebay.search.limiting import LimitEffect
 
 __all__ = ["CheckReport", "CheckedBuffer", "CheckedGoal", "together"]
 
@@ -100,6 +101,8 @@ class CheckedBuffer:
     varied_hosts : Twin or None
         The same runs with hosts that vary; None unless exact hosts stay in phase. Goals whose verdict differs there
         have no confidence.
+    limits : tuple of LimitEffect
+        The limits of a port with a memory or with `pfc`, each with the loss without it; empty if nothing is lost.
     """
 
     buffer: BufferSize
@@ -110,14 +113,17 @@ class CheckedBuffer:
     metrics: Metrics
     groups: Mapping[str, Metrics]
     varied_hosts: Twin[BufferSize] | None = None
+    limits: tuple[LimitEffect, ...] = ()
 
     twin = DeprecatedName("varied_hosts")
 
     def to_dict(self) -> dict[str, Any]:
-        """As in the JSON: `varied_hosts` only if such runs exist."""
+        """As in the JSON: `varied_hosts` and `limits` only if such runs exist."""
         values = {each.name: to_jsonable(getattr(self, each.name)) for each in fields(self)}
         if self.varied_hosts is None:
             del values["varied_hosts"]
+        if not self.limits:
+            del values["limits"]
         return with_deprecated_keys(CheckedBuffer, values)
 
     def count(self, verdict: GoalVerdict) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forebay import _core
 from forebay.configuration.jitter import Jitter, jittered
-from forebay.engines import run_s
+from forebay.engines import run_s, simulates_hosts
 from forebay.errors import InputError
 from forebay.inputs.goals import Goal, metric_value
 from forebay.measurement.twin import Twin
@@ -31,6 +32,7 @@ from forebay.search.evidence import Evidence
 from forebay.search.evidence_warnings import warnings
 from forebay.search.goal_test import Analyses
 from forebay.search.goals import Goals
+from forebay.search.limiting import LimitEffect, limit_effects
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Measurements
 from forebay.search.options import Execution, Precision
@@ -153,6 +155,7 @@ def _checked(
         over = checks.run(analyses_for(checks.least, precision.replications))
         if over:
             checks.run_twins()
+            checks.lift_limits()
         else:
             checks.ran_out(precision.within or 0.0)
             if means.resumption is not None:
@@ -191,7 +194,8 @@ class _Check:
         self._tests: dict[int, SequentialTest] = {}
         self._notes: list[Warning] = []
         self._twins: dict[int, Twin[BufferSize]] = {}
-        #: Measurements of the twins.
+        self._limits: dict[int, tuple[LimitEffect, ...]] = {}
+        #: Measurements of the twins, and of the runs without a limit.
         self.companions: list[Measurements] = []
 
     def run(self, analyses: Analyses) -> bool:
@@ -245,6 +249,17 @@ class _Check:
             if companion is not None:
                 self.companions.append(companion)
 
+    def lift_limits(self) -> None:
+        """Find the limit that drops packets at each buffer of a port with a memory or with `pfc`."""
+        if not simulates_hosts(self._measure.engine):
+            return
+        for place, checked in self._checked.at.items():
+            with suppress(TimeoutError):
+                effects, lifted = limit_effects(self._measure, place, checked.scenario)
+                self._limits[place] = tuple(effects)
+                if lifted.reports:
+                    self.companions.append(lifted)
+
     def ran_out(self, within: float) -> None:
         """Take note that the time was over.
 
@@ -282,6 +297,7 @@ class _Check:
             metrics=over.metrics,
             groups={group.name: group.with_quantiles for group in over.groups},
             varied_hosts=self._twins.get(place),
+            limits=self._limits.get(place, ()),
         )
 
     def _goal(self, place: int, goal: Goal, reports: list[Report]) -> CheckedGoal:

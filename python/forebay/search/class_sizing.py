@@ -22,23 +22,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forebay import _core
-from forebay.configuration.access import Access
-from forebay.configuration.configuring import Configuration, check, configure, unconfigured
+from forebay.configuration.configuring import check
 from forebay.configuration.jitter import Jitter, jittered
-from forebay.configuration.platforms.platform import Platform
-from forebay.configuration.port import Port
 from forebay.engines import run_s
-from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario
-from forebay.search import findings
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.class_answer import ClassSize, ClassSizing
 from forebay.search.class_steps import ClassSteps
 from forebay.search.evidence import Evidence
 from forebay.search.evidence_warnings import warnings
 from forebay.search.goals import Goals
+from forebay.search.joint_answer import configurations, deadline, joint_answer, take
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means
 from forebay.search.options import Execution, Extras, Precision
@@ -159,76 +154,26 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
             steps.leave_undecided()
         answer = _answer(steps, runs, added, started)
     answer = replace(answer, scenario=requested).resting_on(of_assumptions(scenario.assumed))
-    return replace(answer, configurations=tuple(_configurations(answer, systems, extras.line)))
+    sized = answer.sized if answer.feasible else None
+    return replace(answer, configurations=tuple(configurations(sized, "buffers", systems, extras.line)))
 
 
 def _steps(classes: PortClasses, precision: Precision, means: Means) -> ClassSteps:
     """Take the steps until the answer is there or the time is over."""
-    until = None if precision.within is None else time.monotonic() + precision.within
-    steps = ClassSteps(classes, precision, means, until, strata(classes.scenario.core))
-    try:
-        steps.run()
-    except TimeoutError:
-        steps.ran_out(precision.within or 0.0)
-        if means.resumption is not None:
-            means.resumption.unfinished()
+    steps = ClassSteps(precision, means, deadline(precision), strata(classes.scenario.core), classes)
+    take(steps)
     return steps
-
-
-def _configurations(answer: ClassSizing, systems: Iterable[Platform], line: Access | None) -> Iterator[Configuration]:
-    """The port with all buffers, for each platform; without an answer no line of any."""
-    if answer.total is None:
-        yield from (unconfigured(system, "no configuration, because no buffers are recommended") for system in systems)
-        return
-    port = Port.of(answer.sized)
-    yield from (configure(system, port, line) for system in systems)
 
 
 def _answer(steps: ClassSteps, runs: Lengthened, jitter: Jitter | None, started: float) -> ClassSizing:
     """The buffers, with the result of every goal there."""
-    outcome, scenario = steps.outcome, steps.classes.scenario
-    measure = steps.measures[0]
-    if outcome.buffer is None:
-        outcome.compromise = steps.nearest()
-    at = outcome.buffer if outcome.buffer is not None else outcome.compromise
-    assert at is not None, "a place without an answer is the nearest miss"
-    outcome.impossible = steps.impossible
-    if steps.precision.quick:
-        done = sum(each.runs for each in steps.measures)
-        text = f"a quick search with {counted(done, 'run')}; run it without --quick to confirm the answer"
-        outcome.notes.insert(0, Warning(Kind.QUICK, text))
-    evidence = Evidence(steps.joint, outcome, measure, steps.variable, jitter, runs)
-    goals = {
-        key: replace(each, at_smallest=None, at_largest=None)
-        for key, each in findings.judged_goals(evidence, None).items()
-    }
-    over = Report.over(measure.at(at))
-    found = outcome.buffer is not None
+    joint = joint_answer(steps, steps.variable, runs, jitter, started)
     return ClassSizing(
-        scenario=scenario,
-        verdict="met" if found else "impossible" if steps.impossible else "undecided",
-        reason="" if found else steps.reason,
-        confidence=_stated(steps.precision, outcome.confidence) if found and evidence.confident else None,
-        level=steps.precision.requested_confidence,
-        runs=outcome.runs if found else len(measure.at(at)),
-        classes=tuple(_class_size(steps, each, at, found=found) for each in steps.classes.every),
-        total=steps.variable.sized(at) if found else None,
-        goals=goals,
-        metrics=over.metrics,
-        groups={group.name: group.with_quantiles for group in over.groups},
-        cost=findings.cost([each for each in steps.measures if each.reports], time.perf_counter() - started),
-        warnings=tuple(dict.fromkeys(_warnings(steps, evidence, at))),
-        engine=steps.means.engine,
-        version=_core.__version__,
-        jitter=jitter,
+        **joint.facts,
+        classes=tuple(_class_size(steps, each, joint.place, found=joint.found) for each in steps.classes.every),
+        total=steps.variable.sized(joint.place) if joint.found else None,
+        warnings=tuple(dict.fromkeys(_warnings(steps, joint.evidence, joint.place))),
     )
-
-
-def _stated(precision: Precision, confidence: float | None) -> float | None:
-    """The confidence of the joint runs; a quick look states no more than it looks for."""
-    if confidence is None or not precision.quick:
-        return confidence
-    return min(confidence, precision.requested_confidence)
 
 
 def _class_size(steps: ClassSteps, of: PortClass, place: int, *, found: bool) -> ClassSize:
@@ -243,7 +188,7 @@ def _class_size(steps: ClassSteps, of: PortClass, place: int, *, found: bool) ->
         configured=buffer.size,
         goals=tuple(goal.key for goal in steps.classes.decided_by(of)),
         binding_goal=state.binding,
-        unchanged=state.not_reduced,
+        unchanged=state.unchanged,
     )
 
 
@@ -257,7 +202,7 @@ def _warnings(steps: ClassSteps, evidence: Evidence, place: int) -> Iterator[War
 
 def _undemanded(steps: ClassSteps) -> Iterator[Warning]:
     """Warnings about classes for which no goal needs a large buffer."""
-    names = [each for each in steps.classes.every if steps.states[each.key].not_reduced]
+    names = [each for each in steps.classes.every if steps.states[each.key].unchanged]
     for each in names if steps.outcome.buffer is not None else ():
         group = next(iter(each.groups), each.name)
         text = (

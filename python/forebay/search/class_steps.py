@@ -9,31 +9,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from forebay.errors import InputError
 from forebay.inputs.goals import Goal
-from forebay.results.warning import Kind, Warning
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import delay_bounds
 from forebay.search.goal_test import mean_margin
-from forebay.search.joint_buffers import JointBuffers, JointSearch, JointWords, PortBuffers, ScaledBuffers
-from forebay.search.listener import Labeled, Listener, Silent
-from forebay.search.measurements import Means, Measurements
-from forebay.search.options import Precision
+from forebay.search.joint_buffers import JointBuffers, JointWords, PortBuffers, ScaledBuffers
 from forebay.search.plan import Outcome, Plan
 from forebay.search.planning import reach
 from forebay.search.port_classes import PortClass, PortClasses, needs_larger_buffer
-from forebay.search.quick import QuickLook
 from forebay.search.search_state import SearchState
-from forebay.search.smallest import LEAP, Search
-from forebay.search.strata import Strata
-from forebay.text.formatting import counted, duration
+from forebay.search.sizing_steps import CONFIDENCE_OF_ONE, CONFIRMATIONS, SizingSteps, StepState
+from forebay.search.smallest import LEAP
 
-__all__ = ["ClassState", "ClassSteps"]
+__all__ = ["ClassSteps"]
 
-#: One-sided confidence of the search for one class; the joint confirmation has the requested one.
-CONFIDENCE_OF_ONE = 0.8
-#: Combinations that are put to fresh runs, at most.
-CONFIRMATIONS = 8
 #: Runs at the configured buffers.
 FIRST = 4
 #: Range of a second search about the first answer, as a factor, and the largest factor between its first buffers.
@@ -43,136 +32,35 @@ PASSES = 2
 
 
 @dataclass(slots=True)
-class ClassState:
-    """The progress of the sizing of one class.
-
-    Attributes
-    ----------
-    binding : str or None
-        The goal that keeps the buffer from being smaller.
-    not_reduced : bool
-        Whether no goal asks the buffer for room.
-    failed : bool
-        Whether the last search found no buffer.
-    around : dict or None
-        The other buffers at the last search.
-    """
-
-    binding: str | None = None
-    not_reduced: bool = False
-    failed: bool = False
-    around: dict[str, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Step(Silent):
-    """The listener of one step, whose progress adds to that of the other steps.
-
-    Attributes
-    ----------
-    listener : Listener
-        The listener to all steps.
-    measures : list of Measurements
-        Those of every step.
-    number : int
-        The number of this step.
-    """
-
-    listener: Listener
-    measures: Sequence[Measurements]
-    number: int
-
-    def on_progress(self, done: int, expected: int) -> None:
-        """Add the runs of the other steps."""
-        before = sum(each.runs for at, each in enumerate(self.measures) if at != self.number)
-        self.listener.on_progress(before + done, before + expected)
-
-
-@dataclass(slots=True)
-class ClassSteps:
-    """One sizing: the buffers so far, the state of each class, and everything that was measured.
+class ClassSteps(SizingSteps):
+    """One sizing: the buffers so far, and the state of each class.
 
     Attributes
     ----------
     classes : PortClasses
         The classes, with the scenario that is simulated.
-    precision : Precision
-        How sure and how close the answer is to be.
-    means : Means
-        The means that measure, with their listener.
-    until : float or None
-        When `time.monotonic` says so, the sizing ends with a `TimeoutError`.
-    strata : Strata or None
-        Strata of the scenario's random states.
     sizes : dict
         Packets of each buffer by its key, so far.
-    reason : str
-        Why there is no answer.
-    outcome : Outcome
-        How the sizing ended.
-    impossible : bool
-        Whether it is proven that no buffers meet every goal.
-    measures : list of Measurements
-        Those of the joint runs, then those of each step.
     states : dict
         How far the sizing of each class is, by the key of its buffer.
     variable : JointBuffers
         Combinations of buffers.
-    joint : JointSearch
-        The test of combinations.
     """
 
     classes: PortClasses
-    precision: Precision
-    means: Means
-    until: float | None
-    strata: Strata | None
     sizes: dict[str, int] = field(init=False)
-    reason: str = ""
-    outcome: Outcome = field(default_factory=Outcome)
-    impossible: bool = False
-    measures: list[Measurements] = field(default_factory=list)
-    states: dict[str, ClassState] = field(init=False)
+    states: dict[str, StepState] = field(init=False)
     variable: JointBuffers = field(init=False)
-    joint: JointSearch = field(init=False)
 
     def __post_init__(self) -> None:
         self.sizes = self.classes.configured
-        self.states = {each.key: ClassState() for each in self.classes.every}
+        self.states = {each.key: StepState() for each in self.classes.every}
         self.variable = self._buffers.joint
-        place = self.variable.place_of(self.sizes)
-        plan = Plan(
-            smallest=place,
-            largest=place,
-            ceiling=place,
-            confidence=self.precision.requested_confidence,
-            resolution=self.precision.resolution,
-            words=JointWords(self.variable.at),
-            least=self.precision.least_runs,
-        )
-        measure = self._measurements(self.variable)
-        self.joint = JointSearch(measure, self.classes.scenario.goals, plan, measure.expect, self.means.listener)
+        self._open(self.variable, self.variable.place_of(self.sizes), JointWords(self.variable.at))
 
     @property
     def _buffers(self) -> PortBuffers:
         return PortBuffers(self.classes.scenario)
-
-    # Measuring -------------------------------------------------------------------------------------------------
-
-    def _measurements(self, variable: BufferVariable) -> Measurements:
-        """The runner of one step."""
-        means = replace(self.means, listener=_Step(self.means.listener, self.measures, len(self.measures)))
-        measure = Measurements(variable, means, until=self.until, strata=self.strata)
-        self.measures.append(measure)
-        return measure
-
-    def _search(
-        self, measure: Measurements, goals: Sequence[Goal], plan: Plan, label: str
-    ) -> tuple[SearchState, Outcome]:
-        """Search one step."""
-        kind = QuickLook if self.precision.quick else Search
-        search = kind(measure, goals, plan, measure.expect, Labeled(self.means.listener, label))
-        return search, search.run()
 
     # Searching -------------------------------------------------------------------------------------------------
 
@@ -233,7 +121,7 @@ class ClassSteps:
         state.around, state.failed = around, False
         goals = self.classes.decided_by(of)
         if not goals:
-            state.not_reduced = True
+            state.unchanged = True
             return
         variable = self._buffers.of_class(of.key, str(number), around)
         plan = self._plan_of_class(variable, around_answer=is_repeated)
@@ -243,10 +131,10 @@ class ClassSteps:
             state.failed = True
             self.sizes[of.key] = self.sizes[of.key] if outcome.compromise is None else outcome.compromise
         elif outcome.buffer == plan.floor and not any(needs_larger_buffer(goal) for goal in self.classes.own(of)):
-            state.not_reduced, state.binding = True, None
+            state.unchanged, state.binding = True, None
             self.sizes[of.key] = self._retained_buffer(of, search, outcome)
         else:
-            state.not_reduced = False
+            state.unchanged = False
             self.sizes[of.key] = outcome.buffer
 
     def _retained_buffer(self, of: PortClass, search: SearchState, outcome: Outcome) -> int:
@@ -259,7 +147,7 @@ class ClassSteps:
         size = self.sizes[variable.key]
         most, ceiling = reach(variable.scale, at_least=max(size, self.classes.configured[variable.key]))
         derived = delay_bounds(variable)
-        if around_answer and not self.states[variable.key].not_reduced:
+        if around_answer and not self.states[variable.key].unchanged:
             low, high = max(1, size // AROUND), min(ceiling, max(8, AROUND * size))
             return replace(self._plan(low, high, ceiling, (size,)), gap=GAP, met_up_to=derived)
         return replace(self._plan(1, max(most, size), ceiling, (size,)), met_up_to=derived)
@@ -320,40 +208,6 @@ class ClassSteps:
             factor = (1 + self.precision.resolution) ** attempt if attempt <= 2 else LEAP ** (attempt - 2)
             _, ceiling = reach(BufferVariable(self.classes.scenario, of.key).scale, at_least=size)
             self.sizes[of.key] = min(ceiling, max(size + 1, math.ceil(size * factor)))
-            self.states[of.key].binding, self.states[of.key].not_reduced = goal.key, False
-        elif self.states[of.key].not_reduced:
+            self.states[of.key].binding, self.states[of.key].unchanged = goal.key, False
+        elif self.states[of.key].unchanged:
             self.sizes[of.key] = max(1, math.floor(size / LEAP))
-
-    # Ending ----------------------------------------------------------------------------------------------------
-
-    def ran_out(self, within: float) -> None:
-        """Take note that the time was over.
-
-        Raises
-        ------
-        InputError
-            If nothing was measured.
-        """
-        if not self.measures[0].reports:
-            text = f"found {duration(within)}, in which no run ended; allowed: a longer time"
-            raise InputError(text, "within")
-        self.outcome = Outcome(confidence=None, notes=self.outcome.notes)
-        self.impossible = False
-        runs = sum(each.runs for each in self.measures)
-        done = f"The time limit ended the search after {counted(runs, 'run')}."
-        self.reason = f"{done} To continue it, repeat the command with a longer time limit."
-        self.outcome.notes.append(Warning(Kind.TIME_OVER, self.reason, values={"replications": runs}))
-
-    def leave_undecided(self) -> None:
-        """Withdraw the answer: a state that the runs do not show may decide it."""
-        self.impossible = False
-        if self.outcome.buffer is not None:
-            self.outcome.compromise = self.outcome.buffer
-        self.outcome.buffer, self.outcome.confidence = None, None
-        self.reason = "The goals may depend on a rare state that no run shows."
-
-    def nearest(self) -> int:
-        """The measured combination that comes nearest to meeting every goal."""
-        joint = self.joint
-        joint.look_at({at: self.measures[0].at(at) for at in self.measures[0].buffers()})
-        return joint.compromise()

@@ -19,7 +19,7 @@ from forebay.scenario import Scenario
 __all__ = ["Measurable"]
 
 #: Kinds of workloads whose transfers end.
-TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast"})
+TRANSFERS = frozenset({"finite", "closed_loop", "periodic", "open_loop", "incast", "all_to_all"})
 #: Kinds that do not react to congestion.
 UNRESPONSIVE = frozenset({"poisson", "cbr", "on_off"})
 
@@ -67,7 +67,7 @@ _PERSISTENT = frozenset({"persistent"})
 _RESPONSIVE = Need("flows that react to congestion", TRANSFERS | _PERSISTENT | {"app_limited"})
 _LONG = Need("persistent flows", _PERSISTENT)
 _ENDING = Need("transfers that end", TRANSFERS)
-_INCAST = Need("an incast", frozenset({"incast"}))
+_ROUNDS = Need("an incast, `all_to_all` or `ring_all_reduce`", frozenset({"incast", "all_to_all", "ring_all_reduce"}))
 _BULK = Need("persistent flows or transfers that end", TRANSFERS | _PERSISTENT)
 
 #: The needs of metrics of a group, by the beginning of their names.
@@ -79,7 +79,7 @@ _OF_GROUPS = {
     "completion_time": _ENDING,
     "slowdown": _ENDING,
     "short_transfers": _ENDING,
-    "request_time": _INCAST,
+    "request_time": _ROUNDS,
     "flow_goodput": _BULK,
 }
 #: The needs of metrics of the link.

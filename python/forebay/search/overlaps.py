@@ -95,7 +95,7 @@ def _of_sources(core: _core.Scenario) -> Iterator[tuple[_core.Scenario, str]]:
     """Scenarios with sources in place of transfers, and the key of the drawn starts."""
     tables: dict[str, Any] = json.loads(core.canonical_json())
     target = next(link for link in tables["links"] if link.get("target", len(tables["links"]) == 1))
-    groups = [group for group in tables["flows"] if target["name"] in group["path"]]
+    groups = [group for group in tables["flows"] if target["name"] in group.get("path", ())]
     transfers = {group["name"] for group in groups if _is_transfer(group)}
     drawn = [group["name"] for group in groups if group["name"] in transfers and isinstance(group["start"], dict)]
     if not drawn:

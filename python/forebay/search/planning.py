@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.fabric.simulated_headroom import is_lossless
 from forebay.scenario import Scenario
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.delay_bound import constant_rate_link, delay_bounds
@@ -74,10 +75,10 @@ def plan_of(variable: BufferVariable | RangeVariable, named: RequestedBuffers, p
 def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision: Precision) -> Plan:
     """Look from one packet to two bandwidth-delay products, or seconds of queue where there is no such product."""
     scenario = variable.scenario
-    if variable.is_target and any(link.get("target") and "pfc" in link for link in scenario.resolved["links"]):
+    if variable.is_target and is_lossless(scenario.resolved):
         reason = (
             "found `pfc`, whose `xoff` and `headroom` limit the queue and not the buffer; "
-            "allowed: --over link.pfc.headroom=LOW..HIGH, or `forebay check`"
+            "allowed: `forebay recommend` without --over, --over link.pfc.headroom=LOW..HIGH, or `forebay check`"
         )
         raise InputError(reason, "link.buffer")
     largest, ceiling = reach(variable.scale, at_least=max(configured_packets(variable), *named.requested, 0))

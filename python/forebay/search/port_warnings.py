@@ -180,7 +180,9 @@ def _shares(scenario: Scenario) -> Mapping[str, float]:
     groups = [
         (group, int(group["count"]))
         for group in scenario.resolved["flows"]
-        if group.get("workload") == "persistent" and isinstance(group.get("count"), int) and target in group["path"]
+        if group.get("workload") == "persistent"
+        and isinstance(group.get("count"), int)
+        and target in group.get("path", ())
     ]
     flows = sum(count for _, count in groups)
     shares = {}

@@ -246,9 +246,9 @@ class Search(ConfirmingSearch):
         """The buffer so far beyond a threshold in much noise that the fresh runs at most should confirm it."""
         plan = self.plan
         self._least = min(max(plan.floor, math.ceil(math.exp(threshold.at))), plan.ceiling)
-        needed = self._needed(self._attempts + 1)
-        away = max(AWAY, (needed + 1) * threshold.spread / math.sqrt(plan.most_fresh))
-        return min(max(plan.floor, math.ceil(math.exp(threshold.at + away))), plan.ceiling)
+        away = max(AWAY, (self._needed(self._attempts + 1) + 1) * threshold.spread / math.sqrt(plan.most_fresh))
+        beyond = math.exp(min(threshold.at + away, math.log(plan.ceiling)))
+        return min(max(plan.floor, math.ceil(beyond)), plan.ceiling)
 
     def _leaning(self, buffer: int, goals: Sequence[Goal]) -> Verdict:
         """Judge; a buffer of the first look that stays unclear after a few runs is judged by its means."""

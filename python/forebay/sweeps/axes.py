@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from forebay import _core
 from forebay._core import split_quantity
 from forebay.errors import InputError
+from forebay.inputs.ecn_presets import with_presets
 from forebay.text.quantity import split_list
 
 __all__ = ["Axis", "Cell", "cells"]
@@ -138,7 +139,7 @@ class Cell:
 
     def of(self, core: _core.Scenario) -> _core.Scenario:
         """The scenario of this cell, made of the one that every cell starts from."""
-        return core.with_overrides(self.overrides) if self.overrides else core
+        return core.with_overrides(tuple(with_presets(self.overrides))) if self.overrides else core
 
     def engine(self, default: str) -> str:
         """The engine of this cell."""

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
+from forebay.algorithms.code_files import forbidding
 from forebay.engines import real_time_engines
 from forebay.errors import InputError
 from forebay.results.serialization import to_jsonable
@@ -194,7 +195,8 @@ def replay(
     """
     manifest, claimed = _read(path)
     inside = f"{path}: manifest.json"
-    start = manifest.start(inside)
+    with forbidding("forebay never runs the code of an archive; run its scenario from files of your own"):
+        start = manifest.start(inside)
     try:
         for _ in jobs_of(start, manifest.axes, manifest.engine, manifest.replications, manifest.seed):
             pass

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from forebay import _core
+from forebay.algorithms.code_files import admit_all
 from forebay.errors import ForebayError
 from forebay.measurement.cluster import Answer, run_here
 from forebay.results.report import Report
@@ -58,6 +59,7 @@ class Parcel:
 
 @lru_cache(maxsize=4)
 def _read(scenario: str) -> _core.Scenario:
+    admit_all(scenario)
     return _core.Scenario.parse(scenario, "json", "cell", [])
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
+from forebay.algorithms.processes import run_batch
 from forebay.engines import check_exclusive, real_time_engines, run_s
 from forebay.errors import ForebayError, InputError, UnavailableError
 from forebay.extras import need
@@ -355,7 +356,7 @@ class Work:
                     self._store(numbers[index], journal.line(row_of(batch[index], seed, Report(outcome))))
 
             jobs = [_core.Job(job.scenario, job.engine, seed, job.replication) for job in batch]
-            _core.run_batch(jobs, threads, observe)
+            run_batch(jobs, threads, observe)
 
     def run_on(self, cluster: Cluster) -> None:
         """Run the missing jobs on a cluster; every cell is made there from the one scenario at which all start."""

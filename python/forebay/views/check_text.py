@@ -5,6 +5,7 @@ No goal is left out on a narrow terminal: a table omits intervals first, then sw
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -24,9 +25,12 @@ from forebay.views.heading import Paragraph
 from forebay.views.wording import count, difference, rate_of_link, search_cost, sign, threshold
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import RenderableType
 
     from forebay.search.check_report import CheckedBuffer, CheckedGoal, CheckReport
+    from forebay.search.limiting import LimitEffect
     from forebay.search.named_buffer import GoalVerdict
 
 __all__ = ["answer_line", "check_text", "goal_words", "size_words"]
@@ -67,6 +71,7 @@ def check_text(report: CheckReport) -> RenderableType:
         _goals(report.buffers[0]) if one else _buffers(report),
         Text(),
         *(_metrics(each, "At this buffer" if one else _label(report, each)) for each in report.buffers),
+        *(Paragraph(line) for line in limit_lines(report)),
         Paragraph(_confidence(report), "dim"),
         *(Paragraph(f"warning: {warning}", "yellow") for warning in others),
         Paragraph(search_cost(report.cost), "dim"),
@@ -210,6 +215,47 @@ def _metrics(found: CheckedBuffer, where: str) -> Paragraph:
         if name in found.metrics
     ]
     return Paragraph(f"{where}: {', '.join(texts)}")
+
+
+#: Limits by their names in sentences.
+LIMITS = {"queue": "alpha", "port": "the port's buffer", "pool": "the pool", "headroom": "the headroom"}
+
+
+def limit_lines(report: CheckReport) -> Iterator[str]:
+    """The limit of a switch's port that drops packets, at each buffer; nothing for other links."""
+    links = report.scenario.resolved["links"]
+    if not any(link["target"] and ("memory" in link or "pfc" in link) for link in links):
+        return
+    for each in report.buffers:
+        head = "" if len(report.buffers) == 1 else f"{_label(report, each)}: "
+        if each.limits:
+            yield from _binding(each, head)
+        elif "loss_rate" in each.metrics and each.metrics["loss_rate"].mean == 0:
+            used = each.metrics.get("headroom_max_bytes")
+            headroom = "" if used is None else f" Of the headroom, {formatting.size(used.mean)} are used."
+            yield f"{head}No limit binds, because no packet is lost.{headroom}"
+
+
+def _binding(found: CheckedBuffer, head: str) -> Iterator[str]:
+    """The limit that costs most loss, and the loss without each of the others."""
+    binding = [each for each in found.limits if each.binds]
+    others = [each for each in found.limits if not each.binds]
+    loss = formatting.value("loss_rate", found.limits[0].loss_rate)
+    if binding:
+        names = formatting.capitalized(" or ".join(f"{LIMITS[each.name]} ({_configured(each)})" for each in binding))
+        without = formatting.value("loss_rate", binding[0].loss_without)
+        yield f"{head}{names} binds: without this limit the loss is {without} instead of {loss}."
+    else:
+        yield f"{head}No limit alone binds: the loss stays at {loss} without any one of them."
+    if others:
+        texts = [f"{LIMITS[each.name]} {formatting.value('loss_rate', each.loss_without)}" for each in others]
+        yield f"{head}Loss without {', without '.join(texts)}."
+
+
+def _configured(limit: LimitEffect) -> str:
+    """The configured value of a limit: "9 MB"."""
+    number, unit = re.sub(r"[A-Za-z]+$", "", limit.configured), re.sub(r"^[0-9.]+", "", limit.configured)
+    return f"{number} {'packets' if unit == 'p' else unit}".rstrip()
 
 
 # Several buffers -------------------------------------------------------------------------------------------------

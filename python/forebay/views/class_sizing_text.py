@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from forebay.results.warning import Kind
-from forebay.search.unmeasured import is_unmeasured
 from forebay.text import formatting
 from forebay.text.formatting import counted
-from forebay.views.answer_sentences import goal_text, margin, percent
 from forebay.views.configuration_text import configuration_lines
 from forebay.views.fitting import Column, Grid, Wrapped
 from forebay.views.heading import Paragraph
+from forebay.views.sizing_text import goals_grid, link_text, split_warnings, sureness
 from forebay.views.wording import count, goal_title, rate_of_link, search_cost
 
 if TYPE_CHECKING:
@@ -32,8 +30,6 @@ __all__ = ["class_sizing_text", "decided_by", "link_line", "paragraphs", "senten
 STYLES = {"met": "bold green", "impossible": "bold red", "undecided": "bold yellow"}
 #: Metrics of the link that are shown, whatever the goals are.
 LINK_METRICS = (*formatting.USUAL, "goodput_bps")
-#: Kinds of warnings about the course of the search, and about metrics of no goal.
-STORY = frozenset({Kind.REFUSED, Kind.METRIC_LEFT_OUT})
 
 
 def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> RenderableType:
@@ -53,12 +49,7 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
     """
     core = answer.scenario.core
     title = f": {answer.scenario.title}" if answer.scenario.title else ""
-    urgent = [warning for warning in answer.warnings if warning.urgent]
-    hidden = frozenset() if everything else STORY
-    if answer.total is None:
-        # The sentence above gives the reason.
-        hidden |= {Kind.TIME_OVER}
-    others = [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
+    urgent, others = split_warnings(answer, everything=everything)
     parts: list[RenderableType] = [
         Text(f"{rate_of_link(answer.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
         Paragraph(sentence(answer), STYLES[answer.verdict]),
@@ -67,7 +58,7 @@ def class_sizing_text(answer: ClassSizing, *, everything: bool = False) -> Rende
         Text(),
         Wrapped([_classes(answer)]),
         Text(),
-        Wrapped([_goals(answer)]),
+        Wrapped([goals_grid(answer)]),
         Text(),
         Paragraph(link_line(answer)),
     ]
@@ -94,19 +85,7 @@ def paragraphs(answer: ClassSizing) -> Iterator[str]:
     if answer.total is None:
         yield answer.reason
         return
-    goals = "the goal" if len(answer.goals) == 1 else "all goals"
-    runs = counted(answer.runs, "run")
-    if answer.confidence is None:
-        why = "the runs hardly differ"
-        if is_unmeasured(answer.warnings):
-            why = "the scenario has assumed values"
-        yield f"Together they meet {goals} in these runs (no confidence: {why})."
-        return
-    if answer.confidence < answer.level or any(warning.kind is Kind.QUICK for warning in answer.warnings):
-        yield f"Together they probably meet {goals} ({percent(answer.confidence)} confidence, {runs})."
-        return
-    sure = f"at least {percent(answer.level)}"
-    yield f"Together they meet {goals} with {sure} confidence ({runs})."
+    yield sureness(answer, "the goal" if len(answer.goals) == 1 else "all goals")
 
 
 def _classes(answer: ClassSizing) -> Grid:
@@ -132,27 +111,9 @@ def decided_by(found: ClassSize) -> str:
     return "no goal (not reduced)" if found.unchanged else "1 packet is enough"
 
 
-def _goals(answer: ClassSizing) -> Grid:
-    """Each goal with its metric and its margin, with all buffers together."""
-    goals = list(answer.goals.values())
-    return Grid(
-        [Column("goal", [goal_text(each) for each in goals], number=False)],
-        [
-            Column("measured", [formatting.estimate(each.goal.name, each.measured) for each in goals]),
-            Column("margin", [margin(each) for each in goals]),
-        ],
-        ["" if each.met else "red" for each in goals],
-    )
-
-
 def link_line(answer: ClassSizing) -> str:
     """Utilization, loss, p99 delay and goodput of the link."""
-    texts = [
-        f"{formatting.metric_title(name)} {formatting.value(name, answer.metrics[name].mean)}"
-        for name in LINK_METRICS
-        if name in answer.metrics
-    ]
-    return f"On the link: {', '.join(texts)}."
+    return link_text(answer, LINK_METRICS)
 
 
 def _warnings(found: list[Warning]) -> Iterator[RenderableType]:

@@ -42,7 +42,7 @@ def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | Non
         return None
     links, groups = scenario.resolved["links"], scenario.resolved["flows"]
     target = next(str(link["name"]) for link in links if link["target"])
-    if any(target not in group["path"] for group in groups):
+    if any(target not in group.get("path", ()) for group in groups):
         return None
     sent: float = scenario.core.rates_between_bps[1]
     utilization = metrics.get("utilization")

@@ -15,6 +15,7 @@ from forebay.search.answer import Recommendation
 from forebay.search.check_report import CheckReport
 from forebay.search.class_answer import ClassSizing
 from forebay.search.feasible import FeasibleMap
+from forebay.search.port_answer import PortSizing
 from forebay.sweeps.sweeping import Sweep
 from forebay.text import formatting
 from forebay.text.formatting import counted
@@ -197,6 +198,34 @@ def _(found: ClassSizing) -> Note:
     heading = headline(found.scenario.resolved, otherwise="Class buffers")
     stated = (sentence(found), *paragraphs(found), link_line(found))
     return Note(heading, stated, tables, *_split_warnings(found.warnings))
+
+
+@_note.register(PortSizing)
+def _(found: PortSizing) -> Note:
+    from forebay.views.answer_sentences import goal_text, margin
+    from forebay.views.port_sizing_text import decided_by, link_line, number_text, port_sizing_lines
+
+    head = "recommended" if found.feasible else "nearest miss"
+    values = [
+        (
+            each.name,
+            number_text(each, each.configured),
+            number_text(each, each.nearest),
+            *([decided_by(each)] if found.feasible else []),
+        )
+        for each in found.values
+    ]
+    columns = ("value", "configured", head, *(["decided by"] if found.feasible else []))
+    goals: list[tuple[str, ...]] = [
+        (goal_text(each), formatting.estimate(each.goal.name, each.measured), margin(each))
+        for each in found.goals.values()
+    ]
+    tables = (
+        _table(columns, values, limited=False),
+        _table(("goal", "measured", "margin"), goals, limited=False),
+    )
+    heading = headline(found.scenario.resolved, otherwise="Lossless port")
+    return Note(heading, (*port_sizing_lines(found), link_line(found)), tables, *_split_warnings(found.warnings))
 
 
 def _split_warnings(warnings: Iterable[Warning]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from forebay.results.metric import key_among
 from forebay.text import formatting
 from forebay.text.formatting import counted
+from forebay.views.fabric_ports import ports_table
 from forebay.views.fitting import Fitting
 from forebay.views.goodput import GOODPUT, MARK, sent_bps
 from forebay.views.heading import Paragraph, heading
@@ -88,6 +89,8 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
             metric_table("link", report.metrics, _mattering(report, scenario), marks),
             groups_table(report.groups),
         ]
+        ports = ports_table(report, scenario)
+        parts += [] if ports is None else [ports]
     parts += [Paragraph(line, "dim") for line in _cost_lines(report)]
     parts += [Paragraph(f"warning: {warning}", "yellow") for warning in report.warnings]
     return Group(*parts)

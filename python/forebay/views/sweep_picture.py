@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forebay.algorithms.code_files import code_in
 from forebay.errors import InputError
 from forebay.results.report import BufferSize
 from forebay.rules import rules
@@ -203,7 +204,9 @@ def _vertical(metric: str, title: str, points: list[Point]) -> Axis:
 
 
 def _rules(manifest: Manifest) -> list[Dot]:
-    """The buffer of the sweep's scenario, and those of the rules."""
+    """The buffer of the sweep's scenario, and those of the rules; none for the code of a user, which must not run."""
+    if any(code_in(manifest.scenario)):
+        return []
     start = manifest.start()
     requested = [(rule, rule.packets) for rule in rules(start.core) if rule.packets is not None]
     dots = [Dot(rule.name, packets, "rule" if rule.applies else "norule") for rule, packets in requested]

@@ -59,6 +59,8 @@ def _sent(kind: str, body: Mapping[str, Any]) -> str:
         "periodic": f"{law(body.get('size'))} every {law(body.get('every'))}, or when the last one is complete",
         "open_loop": f"transfers of {law(body.get('size'))}, one every {law(body.get('interarrival'))}",
         "incast": f"{law(body.get('size'))} each at the same time, then a pause of {law(body.get('pause'))}",
+        "all_to_all": f"{law(body.get('size'))} to each other host, then a pause of {law(body.get('pause'))}",
+        "ring_all_reduce": f"all-reduce of {law(body.get('size'))} in a ring, then a pause of {law(body.get('pause'))}",
         "app_limited": f"at most {law(body.get('rate'))} each",
         "poisson": f"{law(body.get('rate'))} in total, Poisson packets",
         "cbr": f"{law(body.get('rate'))} in total, constant rate",

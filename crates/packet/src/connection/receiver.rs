@@ -6,7 +6,7 @@
 //! [`crate::reverse`] has a receiver of its own, and the connection's receiver holds the packets
 //! that acknowledgments have reported to the sender.
 
-use forebay_scenario::DelayedAck;
+use forebay_scenario::{DelayedAck, Recovery};
 use forebay_units::Time;
 
 use super::bitmap::Bitmap;
@@ -26,7 +26,11 @@ pub(crate) struct Receiver {
     /// Packets in order that are not acknowledged, and since when.
     pending: u32,
     /// Packets in order that one acknowledgment waits for.
-    acknowledged_at_once: u32,
+    acknowledged_at_once: u16,
+    /// Its treatment of packets beyond a hole.
+    out_of_order_policy: OutOfOrder,
+    /// Whether the next acknowledgment is a NACK.
+    nack: bool,
     pending_since: Time,
     /// How long it waits for them.
     timeout: Time,
@@ -34,6 +38,18 @@ pub(crate) struct Receiver {
     compression: Option<Box<Compression>>,
     /// Card on which packets wait before the receiver sees them.
     receive_offload: Option<Box<ReceiveOffload>>,
+}
+
+/// The treatment of packets beyond a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutOfOrder {
+    /// They are kept.
+    Keep,
+    /// They are discarded, and the next one causes a NACK (InfiniBand specification, volume 1,
+    /// section 9.7.5: a NAK of a sequence error).
+    DiscardWithNack,
+    /// They are discarded silently until the missing packet arrives.
+    Discard,
 }
 
 /// The packets that an acknowledgment covers when it leaves.
@@ -55,6 +71,8 @@ pub(crate) enum AckDecision {
     },
     /// It waits for more packets or a timer.
     Delayed,
+    /// It discards the packet silently.
+    Discarded,
 }
 
 impl Receiver {
@@ -67,9 +85,23 @@ impl Receiver {
             out_of_order: 0,
             sack_blocks: Bitmap::default(),
             pending: 0,
-            acknowledged_at_once: policy.packets,
+            acknowledged_at_once: policy.packets.min(u32::from(u16::MAX)) as u16,
+            out_of_order_policy: OutOfOrder::Keep,
+            nack: false,
             pending_since: Time::ZERO,
             timeout: policy.timeout,
+        }
+    }
+
+    /// The same receiver with this loss recovery: with go-back-N it discards packets beyond a hole.
+    pub(crate) fn with(self, recovery: Recovery) -> Self {
+        let out_of_order_policy = match recovery {
+            Recovery::GoBackN => OutOfOrder::DiscardWithNack,
+            _ => OutOfOrder::Keep,
+        };
+        Self {
+            out_of_order_policy,
+            ..self
         }
     }
 
@@ -79,6 +111,9 @@ impl Receiver {
     pub(crate) fn receive(&mut self, arrival: Arrival) -> AckDecision {
         let Arrival { packet, now, .. } = arrival;
         if packet != self.rcv_nxt || self.out_of_order > 0 {
+            if self.discards() {
+                return self.discard(packet);
+            }
             let new = self.receive_around_hole(packet);
             return if new && self.delays_ack(arrival) {
                 self.note_reported(&[packet]);
@@ -86,6 +121,9 @@ impl Receiver {
             } else {
                 AckDecision::Immediate { new }
             };
+        }
+        if self.discards() {
+            self.out_of_order_policy = OutOfOrder::DiscardWithNack;
         }
         self.rcv_nxt += 1;
         self.pending += 1;
@@ -95,10 +133,35 @@ impl Receiver {
         self.reply_in_order(arrival)
     }
 
+    /// Whether it discards packets beyond a hole.
+    pub(crate) fn discards(&self) -> bool {
+        self.out_of_order_policy != OutOfOrder::Keep
+    }
+
+    /// A packet arrives that is not the next one: a duplicate is acknowledged, and the first packet
+    /// beyond a hole causes a NACK.
+    #[cold]
+    fn discard(&mut self, packet: u64) -> AckDecision {
+        if packet < self.rcv_nxt {
+            return AckDecision::Immediate { new: false };
+        }
+        let policy = std::mem::replace(&mut self.out_of_order_policy, OutOfOrder::Discard);
+        if policy == OutOfOrder::Discard {
+            return AckDecision::Discarded;
+        }
+        self.nack = true;
+        AckDecision::Immediate { new: false }
+    }
+
+    /// Whether the acknowledgment of the last packet is a NACK.
+    pub(crate) fn take_nack(&mut self) -> bool {
+        std::mem::take(&mut self.nack)
+    }
+
     /// The reply to packets in order; `arrival` is the last of them.
     #[inline]
     fn reply_in_order(&self, arrival: Arrival) -> AckDecision {
-        if self.pending < self.acknowledged_at_once && !self.ack_immediately(arrival) {
+        if self.pending < u32::from(self.acknowledged_at_once) && !self.ack_immediately(arrival) {
             AckDecision::Delayed
         } else {
             AckDecision::Immediate { new: true }
@@ -113,6 +176,9 @@ impl Receiver {
         let (first, last) = (first.arrival, last.arrival);
         if segment.len() == 1 {
             return self.receive(last);
+        }
+        if self.discards() {
+            return self.receive_each(segment);
         }
         if first.packet == self.rcv_nxt && self.out_of_order == 0 {
             if self.pending == 0 {
@@ -137,6 +203,14 @@ impl Receiver {
         } else {
             AckDecision::Immediate { new }
         }
+    }
+
+    /// The same of packets one by one: the reply to the last one that is not discarded.
+    #[cold]
+    fn receive_each(&mut self, segment: &[PendingPacket]) -> AckDecision {
+        let replies = segment.iter().map(|held| self.receive(held.arrival));
+        let replies = replies.filter(|reply| *reply != AckDecision::Discarded);
+        replies.last().unwrap_or(AckDecision::Discarded)
     }
 
     /// The next acknowledgment tells of these packets beyond a hole, too.
@@ -414,6 +488,7 @@ mod tests {
                             flow_stats.clone_from(&arrived);
                         }
                         AckDecision::Delayed => prop_assert!(in_order && packets > 1),
+                        AckDecision::Discarded => prop_assert!(false),
                     }
                     let prefix = (1..=200).find(|p| !arrived.contains(p)).unwrap();
                     prop_assert_eq!(receiver.rcv_nxt(), prefix);

@@ -3,6 +3,7 @@
 
 pub(super) mod algorithm;
 mod fack;
+mod go_back_n;
 mod newreno;
 mod pipe;
 mod rack;
@@ -14,6 +15,7 @@ use forebay_units::Time;
 
 use self::algorithm::{Algorithm, Genuine};
 use self::fack::Fack;
+use self::go_back_n::GoBackN;
 use self::newreno::{LIMITED_TRANSMIT, NewReno};
 use self::pipe::Pipe;
 use self::rack::Rack;
@@ -27,6 +29,7 @@ use super::sender::Transmission;
 #[derive(Clone, Debug)]
 pub(super) enum LossRecovery {
     NewReno(NewReno),
+    GoBackN(GoBackN),
     Pipe(Pipe),
     Sack(Sack),
     Fack(Box<Fack>),
@@ -38,6 +41,7 @@ macro_rules! each {
     ($recovery:expr, $algorithm:ident => $what:expr) => {
         match $recovery {
             LossRecovery::NewReno($algorithm) => $what,
+            LossRecovery::GoBackN($algorithm) => $what,
             LossRecovery::Pipe($algorithm) => $what,
             LossRecovery::Sack($algorithm) => $what,
             LossRecovery::Fack($algorithm) => $what,
@@ -51,23 +55,24 @@ impl LossRecovery {
     pub(super) fn new(stack: &Stack, first: u64) -> Self {
         match stack.recovery {
             Recovery::NewReno => Self::NewReno(NewReno::new(stack)),
+            Recovery::GoBackN => Self::GoBackN(GoBackN),
             Recovery::Pipe => Self::Pipe(Pipe::new(first)),
             Recovery::Sack => Self::Sack(Sack::new(first)),
             Recovery::Fack => Self::Fack(Box::new(Fack::new(first))),
-            Recovery::Rack => Self::Rack(Box::new(Rack::new(first))),
+            Recovery::Rack => Self::Rack(Box::new(Rack::new(stack, first))),
         }
     }
 
     /// Whether it sees which packets arrive beyond a hole (RFC 2018).
     #[inline]
     pub(super) fn is_selective(&self) -> bool {
-        !matches!(self, Self::NewReno(_))
+        !matches!(self, Self::NewReno(_) | Self::GoBackN(_))
     }
 
     /// Whether an arrival beyond a hole ends the timing of its packet.
     #[inline]
     pub(super) fn times_beyond_holes(&self) -> bool {
-        !matches!(self, Self::NewReno(_) | Self::Pipe(_))
+        !matches!(self, Self::NewReno(_) | Self::GoBackN(_) | Self::Pipe(_))
     }
 
     /// Whether it judges each packet by its record.
@@ -81,6 +86,7 @@ impl LossRecovery {
     pub(super) fn limited_transmit(&self, sacked: u64) -> u64 {
         match self {
             Self::NewReno(_) | Self::Pipe(_) => sacked.min(LIMITED_TRANSMIT),
+            Self::GoBackN(_) => 0,
             Self::Sack(_) | Self::Fack(_) | Self::Rack(_) => sacked,
         }
     }
@@ -142,7 +148,7 @@ impl LossRecovery {
         now: Time,
     ) {
         match self {
-            Self::NewReno(_) | Self::Pipe(_) | Self::Sack(_) => {}
+            Self::NewReno(_) | Self::GoBackN(_) | Self::Pipe(_) | Self::Sack(_) => {}
             Self::Fack(fack) => fack.on_send(control, transmission, now),
             Self::Rack(rack) => rack.on_send(control, transmission, now),
         }
@@ -163,7 +169,7 @@ impl LossRecovery {
     ) -> Option<Transmission> {
         match self {
             Self::Rack(rack) => rack.take_probe(control, now),
-            Self::NewReno(_) | Self::Pipe(_) | Self::Sack(_) | Self::Fack(_) => None,
+            _ => None,
         }
     }
 }

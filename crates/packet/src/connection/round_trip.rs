@@ -103,7 +103,11 @@ impl RoundTrip {
             min_timeout: stack.min_rto,
             min_margin: match stack.recovery {
                 Recovery::Rack => stack.min_rto,
-                Recovery::NewReno | Recovery::Sack | Recovery::Pipe | Recovery::Fack => stack.clock,
+                Recovery::NewReno
+                | Recovery::GoBackN
+                | Recovery::Sack
+                | Recovery::Pipe
+                | Recovery::Fack => stack.clock,
             },
             clock: stack.clock,
             ticks: Ticks::of(stack),

@@ -10,6 +10,7 @@ use forebay_units::{Bytes, Time};
 use super::delivery_rate::{Counts, RateSampler};
 use super::offload::Offload;
 use super::pacing::Pacer;
+use super::path_telemetry::PathTelemetry;
 use super::reduction::WindowReduction;
 use super::ring::Ring;
 
@@ -88,6 +89,8 @@ pub(super) struct SentPackets {
     /// Whether the stack paces what the controller does not.
     pub(super) always_paced: bool,
     pub(super) offload: Option<Offload>,
+    /// The statements of links in the packets, if the controller requires them.
+    pub(super) telemetry: Option<PathTelemetry>,
     /// Packets that have arrived in this transfer.
     pub(super) delivered: u64,
     /// Losses that were reported to the controller, of all ever found.
@@ -117,6 +120,7 @@ impl SentPackets {
                 pacer: Pacer::new(),
                 always_paced: stack.pacing,
                 offload: (stack.offload && stack.recovery == Recovery::Rack).then(offload),
+                telemetry: needs.telemetry.then(PathTelemetry::default),
                 delivered: 0,
                 flow_stats: losses,
             })

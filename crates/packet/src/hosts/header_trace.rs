@@ -10,7 +10,8 @@ use super::{Sent, SimulatedHosts, set_out};
 use crate::connection::Reception;
 
 impl SimulatedHosts<'_> {
-    /// A delivery to a remote receiver, or to a receiver whose connection records TCP options.
+    /// A delivery to a remote receiver, or to a receiver whose connection records TCP options or
+    /// reads telemetry.
     #[inline(never)]
     pub(super) fn receive_slow_path(
         &mut self,
@@ -22,12 +23,13 @@ impl SimulatedHosts<'_> {
         let ends = &mut self.flows[turn.flow].ends;
         if ends.receiver.is_some() {
             self.receive_remote(event, network, timeline);
-            return None;
+            return self.reported(turn.flow);
         }
         let packet = ends.connection.full_number(event.packet());
         if !ends.connection.gathers() {
             ends.note_arrivals([packet]);
         }
+        ends.connection.read_telemetry(event.packet());
         let answer = if event.is_unmarked_delivery() {
             ends.connection.deliver(packet, event.time)
         } else {

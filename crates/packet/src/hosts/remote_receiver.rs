@@ -1,6 +1,6 @@
 //! Receivers that stand apart from their senders: their acknowledgments cross links.
 
-use forebay_simulation::{Completed, Event, Mark, Network, Timeline, Turn};
+use forebay_simulation::{Completed, Event, Mark, Network, ResponsiveId, Timeline, Turn};
 
 use super::{SimulatedHosts, most_merged_of};
 use crate::connection::{AckDecision, PendingPacket};
@@ -41,7 +41,8 @@ impl SimulatedHosts<'_> {
             flow.ends.arm_delayed_ack(turn, due, &mut timeline.calendar);
             return;
         }
-        let waits = receiver.receive(PendingPacket { arrival, marked }) == AckDecision::Delayed;
+        let reply = receiver.receive(PendingPacket { arrival, marked });
+        let waits = !matches!(reply, AckDecision::Immediate { .. });
         flow.ends.note_arrivals([packet]);
         if !waits || opens {
             self.acknowledge(turn, network, timeline);
@@ -69,7 +70,7 @@ impl SimulatedHosts<'_> {
             ends.note_arrivals(segment.iter().map(|held| held.arrival.packet));
             let receiver = ends.receiver.as_mut();
             let reply = receiver.map(|receiver| receiver.receive_merged(&segment));
-            if reply.is_some_and(|reply| reply != AckDecision::Delayed) {
+            if matches!(reply, Some(AckDecision::Immediate { .. })) {
                 self.acknowledge(turn, network, timeline);
             }
         }
@@ -94,13 +95,24 @@ impl SimulatedHosts<'_> {
             return;
         };
         let (flow, number) = (receiver.acks(), receiver.set_out());
+        let (over_links, delay) = (receiver.over_links(), receiver.delay);
         if ends.tcp_options.is_some() {
             let rcv_nxt = receiver.rcv_nxt();
             let number_sent = ends.note_ack_over_links(number, turn.now);
             debug_assert_eq!(number_sent, Some(rcv_nxt));
         }
         let packet = self.flows.set_out(flow, number, turn.now);
-        network.offer(packet, &mut self.flows, timeline);
+        if over_links {
+            network.offer(packet, &mut self.flows, timeline);
+        } else {
+            Network::return_ack(packet, delay, &mut timeline.calendar);
+        }
+    }
+
+    /// The flow, if a part of its data has arrived that has not been reported.
+    pub(super) fn reported(&self, flow: ResponsiveId) -> Completed {
+        let receiver = self.flows[flow].ends.receiver.as_ref()?;
+        receiver.has_parts().then_some(flow)
     }
 
     /// An acknowledgment reaches its sender, with what it and those lost before it announce. Other
@@ -125,6 +137,7 @@ impl SimulatedHosts<'_> {
             return None;
         };
         while let Some((packet, mark)) = receiver.next_announced(number) {
+            connection.read_telemetry(packet);
             let packet = connection.full_number(packet);
             match mark {
                 Mark::Absent => connection.deliver(packet, now),

@@ -5,7 +5,7 @@ use forebay_scenario::Metric;
 
 use super::{replication, run, scenario, value};
 
-const RECOVERIES: [&str; 3] = ["newreno", "sack", "rack"];
+const RECOVERIES: [&str; 4] = ["newreno", "go_back_n", "sack", "rack"];
 
 fn names() -> impl Iterator<Item = &'static str> {
     forebay_congestion::descriptions().iter().map(|d| d.name)
@@ -58,7 +58,8 @@ fn with_delayed_acks(name: &str) -> String {
 /// take a tenth of the time. Without SACK a hole is repaired each round trip and the growth of a
 /// whole round may be lost at once, so every partial acknowledgment must restart the timer. Hosts
 /// with varying processing times cause more losses in a round, and each costs a round trip without
-/// SACK.
+/// SACK. Go-back-N is left out: it waits for the timer if a retransmission is lost, which the burst
+/// after a NACK causes in a full queue (`go_back_n.rs` has its laws).
 #[test]
 fn one_flow_fills_an_empty_link() {
     for name in names() {
@@ -66,7 +67,7 @@ fn one_flow_fills_an_empty_link() {
         for (recovery, processing) in RECOVERIES
             .into_iter()
             .flat_map(|recovery| ["0s", "packet"].map(|processing| (recovery, processing)))
-            .filter(|way| *way != ("newreno", "packet"))
+            .filter(|way| *way != ("newreno", "packet") && way.0 != "go_back_n")
         {
             let report = run(&format!(
                 r#"
@@ -89,6 +90,8 @@ measure = "60s"
             let utilization = value(&report, Metric::Utilization);
             let least = match name {
                 "ledbatpp" => 0.9,
+                // Its target is 0.95 of the rate (`hpcc.rs`), and hosts vary.
+                "hpcc" => 0.94,
                 // Its sawtooth has an empty queue (`delay_based.rs`).
                 "cdg" => 0.75,
                 _ => 0.95,
@@ -140,8 +143,10 @@ measure = "40s"
                 );
                 let report = run(&text);
                 let utilization = value(&report, Metric::Utilization);
+                // Go-back-N waits for the timer whenever a retransmission is lost.
+                let least = if recovery == "go_back_n" { 0.3 } else { 0.5 };
                 assert!(
-                    (0.5..=1.0 + 1e-9).contains(&utilization),
+                    (least..=1.0 + 1e-9).contains(&utilization),
                     "{utilization}\n{text}"
                 );
                 let slowest = report.groups[0].flow_goodput_bps["p10"];

@@ -190,6 +190,12 @@ pub enum EngineError {
         /// Reason that spoiled the run, with its figures: one line.
         why: String,
     },
+    /// The code of a user ended the run.
+    #[error("{why}")]
+    Code {
+        /// File, line and error, and the state of the run.
+        why: String,
+    },
     /// A closed-form model has no answer.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -1,7 +1,6 @@
 //! Memory that an engine takes for each part of a scenario, and the need of one key.
 
 use forebay_congestion::packet::Requirements;
-use forebay_random::{Purpose, Seed, StreamKey};
 use forebay_units::parameter::Value;
 
 use crate::model::flows::FlowGroup;
@@ -83,10 +82,8 @@ pub trait Footprint {
 
 /// Requirements of a group's controller on an engine.
 pub fn controller_requirements(group: &FlowGroup) -> Requirements {
-    let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
     let controller = &group.controller;
-    let made = forebay_congestion::controller(controller.name(), controller.parameters(), random);
-    made.map(|made| made.requirements()).unwrap_or_default()
+    forebay_congestion::requirements(controller.name(), controller.parameters()).unwrap_or_default()
 }
 
 /// Packets by which a window grows in a round trip, if a parameter above its default sets them, as

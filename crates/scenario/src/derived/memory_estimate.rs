@@ -3,19 +3,21 @@
 //! parts are:
 //!
 //! - `concurrency.rs`: the number of flows and packets at once.
+//! - `fabric.rs`: the demand of one receiver in a fabric, for those of all.
 //! - `open_loop.rs`: the number of open-loop transfers.
 //! - `slow_start.rs`: the growth of windows and transfers within a run.
 //! - `loss_recovery.rs`: the packets that senders send while they repair losses.
 //! - `recorded.rs`: the records of `[trace]`.
 
 mod concurrency;
+mod fabric;
 mod loss_recovery;
 mod open_loop;
 mod recorded;
 mod slow_start;
 
 use forebay_congestion::packet::Capabilities;
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Rate};
 
 use crate::answer::engine::EngineError;
 use crate::answer::footprint::{
@@ -35,6 +37,9 @@ pub const MARGIN: f64 = 2.0;
 /// The key of the memory that a run takes whatever the scenario contains.
 const A_RUN: &str = "run";
 
+/// The key of the memory that each group takes.
+const GROUPS: &str = "flows";
+
 /// The hint about more memory in a refusal.
 pub const MORE_MEMORY: &str = "`--memory` allows more";
 
@@ -53,11 +58,24 @@ impl Scenario {
     /// The largest memory that a run may need, by key. `each` states the memory of an engine for
     /// each item.
     pub fn needs(&self, each: &impl Footprint, traces: bool) -> Vec<Need> {
+        if self.has_routes() {
+            let (one, receivers) = self.of_one_receiver();
+            let mut needs = one.needs(each, traces);
+            // Each port has its queue already, but packets and flows are only those of one.
+            let once = |need: &Need| {
+                let last = need.key.rsplit('.').next();
+                [A_RUN, GROUPS].contains(&&*need.key) || last == Some("queue")
+            };
+            for need in needs.iter_mut().filter(|need| !once(need)) {
+                need.bytes *= receivers;
+            }
+            return needs;
+        }
         let alive: Vec<(String, f64)> = self.flows().iter().map(|g| self.alive(g)).collect();
         let groups = self.flows().len() as f64;
         let mut needs = vec![
             Need::new(A_RUN, 1.0, "run", each.run(self)),
-            Need::new("flows", groups, "group", each.group(self)),
+            Need::new(GROUPS, groups, "group", each.group(self)),
         ];
         for (group, (key, count)) in self.flows().iter().zip(&alive) {
             let (noun, bytes) = if group.responsive() {
@@ -175,11 +193,19 @@ impl Scenario {
         EVENTS_OF_A_PACKET * (packets + first.sum::<f64>() + pushed) + EVENTS_OF_A_RUN
     }
 
-    /// The most packets that a group's flows send to no avail, for their windows grow by more in a
-    /// round trip than links take.
+    /// The most packets that a group's flows send and links do not take: of windows that grow by
+    /// many packets in a round trip, and of controllers that set a rate. Such a rate is above that
+    /// of a slow link until enough acknowledgments have arrived.
     fn pushed(&self, group: &FlowGroup) -> f64 {
         let round_trips = self.seconds() / group.rtt.infimum().max(1e-9);
-        group.count as f64 * round_trips * grown(group)
+        let rate = controller_requirements(group).line_rate;
+        let rate = rate.map_or(0.0, Rate::as_bytes_per_second);
+        let access = group
+            .access
+            .as_ref()
+            .map_or(f64::INFINITY, |access| access.rate.as_bytes_per_second());
+        let paced = rate.min(access) * self.seconds() / group.packet.infimum().max(1.0);
+        group.count as f64 * (round_trips * grown(group) + paced)
     }
 
     /// Seconds of a run, warm-up included.

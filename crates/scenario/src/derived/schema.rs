@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::assumed;
 use crate::model::distribution::form as distribution;
+use crate::model::fabric::table::Fabric;
 use crate::model::flow_count;
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
@@ -23,12 +24,13 @@ pub fn schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "required": ["flows"],
-        "oneOf": [{"required": ["link"]}, {"required": ["links"]}],
+        "oneOf": [{"required": ["link"]}, {"required": ["links"]}, {"required": ["fabric"]}],
         "properties": {
             "title": {"type": "string", "maxLength": MAX_TITLE},
             "assumed": assumed::schema(),
             "link": {"$ref": "#/$defs/link"},
             "links": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"$ref": "#/$defs/link"}},
+            "fabric": object(&Fabric::texts()),
             "flows": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/group"}},
             "memories": {"type": "array", "maxItems": 64, "items": object(&Memory::texts())},
             "run": object(&RunPlan::texts()),

@@ -1,12 +1,18 @@
 //! A controller or queue discipline as chosen in a scenario: its name and parameter values. Links
-//! and flow groups have them, and engines look the name up in a registry.
+//! and flow groups have them, and engines look the name up in a registry. `{ python = "FILE:CLASS"
+//! }` names the code of a user, whose text is part of the scenario.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use forebay_congestion::LossDetection;
+use forebay_units::custom::described;
 use forebay_units::parameter::{
     Description, Parameter, ParameterKind, Parameters, Threshold, Value as Parametric,
 };
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::text::cursor::Cursor;
 use crate::text::form::{Unit, percentage};
@@ -25,11 +31,60 @@ const ORDERED: [(&str, &str); 2] = [("min", "max"), ("bottom", "top")];
 pub struct Algorithm {
     description: &'static Description,
     parameters: Parameters,
+    code: Option<Arc<Code>>,
+}
+
+/// An algorithm that does not come with forebay: the code of a user, a congestion control of the
+/// running kernel, or both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// File and class, such as "mine.py:Mine"; empty if only the kernel has the algorithm.
+    pub place: String,
+    /// Text of the file.
+    pub source: String,
+    /// The kernel's name of the same congestion control.
+    pub kernel: Option<String>,
+}
+
+/// Keys of the place of a user's code, of its text, and of the kernel's name.
+const PYTHON: &str = "python";
+const SOURCE: &str = "source";
+const KERNEL: &str = "kernel";
+
+/// Largest length of the kernel's names (`TCP_CA_NAME_MAX` in Linux's include/net/tcp.h, less one).
+const MAX_KERNEL_NAME: usize = 15;
+
+/// The description of a congestion control of the running kernel. Equal names have the same one.
+fn of_kernel(name: &str) -> &'static Description {
+    static KNOWN: Mutex<BTreeMap<String, &'static Description>> = Mutex::new(BTreeMap::new());
+
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(name.to_owned()).or_insert_with(|| {
+        let title = "A congestion control of the running kernel";
+        described(&format!("kernel:{name}"), title, Vec::new())
+    })
+}
+
+impl Code {
+    /// The name of the algorithm in registries: its file without folders, its class, and the start
+    /// of the text's SHA-256.
+    pub fn name(&self) -> String {
+        use std::fmt::Write as _;
+
+        let place = self.place.rsplit(['/', '\\']).next().unwrap_or_default();
+        let mut name = format!("{place}@");
+        for byte in &Sha256::digest(&self.source)[..4] {
+            let _ = write!(name, "{byte:02x}");
+        }
+        name
+    }
 }
 
 impl PartialEq for Algorithm {
     fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name() && self.parameters == other.parameters
+        self.name() == other.name()
+            && self.parameters == other.parameters
+            && self.code == other.code
     }
 }
 
@@ -39,6 +94,7 @@ impl Algorithm {
         Self {
             description,
             parameters: Parameters::defaults(description.parameters),
+            code: None,
         }
     }
 
@@ -46,9 +102,13 @@ impl Algorithm {
     /// reads. Where nothing else is written, parameters that know `preset` as a word take it.
     pub(crate) fn read_within(
         cursor: &Cursor<'_>,
-        registry: &[&'static Description],
+        registered: &Registered,
         (beside, preset): (&[&str], &str),
     ) -> Result<Self, ScenarioError> {
+        if cursor.get(PYTHON).is_some() || (registered.in_kernel && cursor.get(KERNEL).is_some()) {
+            return Self::read_code(cursor, registered);
+        }
+        let registry = (registered.built_in)();
         let kind = if cursor.entries().is_ok() {
             let first = registry.first().map_or("", |d| d.name);
             cursor.require("kind", &format!("\"{first}\", beside its parameters"))?
@@ -75,18 +135,67 @@ impl Algorithm {
             known.extend(description.parameters.iter().map(|p| p.name));
             known.extend(beside);
             cursor.only(&known)?;
-            for parameter in description.parameters {
-                if let Some(value) = cursor.get(parameter.name) {
-                    algorithm
-                        .parameters
-                        .set(parameter.name, read_value(&value, parameter)?);
-                }
-            }
-            for ends in ORDERED {
-                algorithm.in_order(cursor, ends)?;
-            }
+            algorithm.read_parameters(cursor)?;
         }
         Ok(algorithm)
+    }
+
+    /// Reads the code of a user, which a registry must know already, and the kernel's name.
+    fn read_code(cursor: &Cursor<'_>, registered: &Registered) -> Result<Self, ScenarioError> {
+        let (place, kernel) = (cursor.get(PYTHON), cursor.get(KERNEL));
+        let kernel = kernel.filter(|_| registered.in_kernel);
+        let text = |at: &Cursor<'_>, allowed: &str| {
+            let found = at.text().filter(|text| !text.is_empty());
+            found.map(str::to_owned).ok_or_else(|| at.error(allowed))
+        };
+        let kernel = kernel.map(|at| kernel_name(&at)).transpose()?;
+        let source = cursor.get(SOURCE);
+        let code = Code {
+            place: place
+                .as_ref()
+                .map(|at| text(at, "\"FILE.py:CLASS\""))
+                .transpose()?
+                .unwrap_or_default(),
+            source: source
+                .map(|at| text(&at, "the text of the file"))
+                .transpose()?
+                .unwrap_or_default(),
+            kernel,
+        };
+        let description = match (&place, &code.kernel) {
+            (None, Some(name)) => of_kernel(name),
+            _ => (registered.custom)(&code.name()).ok_or_else(|| {
+                let allowed = "built-in algorithms, because this program runs no code of users";
+                place.as_ref().unwrap_or(cursor).error(allowed)
+            })?,
+        };
+        // The canonical form has the name, too.
+        if let Some(kind) = cursor.get("kind")
+            && kind.text() != Some(description.name)
+        {
+            return Err(kind.error(format!("no `kind` beside `{PYTHON}` and `{KERNEL}`")));
+        }
+        let mut known = vec!["kind", PYTHON, SOURCE];
+        known.extend(registered.in_kernel.then_some(KERNEL));
+        known.extend(description.parameters.iter().map(|p| p.name));
+        cursor.only(&known)?;
+        let mut algorithm = Self::new(description);
+        algorithm.code = Some(Arc::new(code));
+        algorithm.read_parameters(cursor)?;
+        Ok(algorithm)
+    }
+
+    /// Reads the parameters that a table has.
+    fn read_parameters(&mut self, cursor: &Cursor<'_>) -> Result<(), ScenarioError> {
+        for parameter in self.description.parameters {
+            if let Some(value) = cursor.get(parameter.name) {
+                let value = read_value(&value, parameter)?;
+                self.parameters.set(parameter.name, value);
+            }
+        }
+        ORDERED
+            .into_iter()
+            .try_for_each(|ends| self.in_order(cursor, ends))
     }
 
     /// Refuses a range that is written upside down; where one end is written and the other's
@@ -143,6 +252,11 @@ impl Algorithm {
         time_based(self.name())
     }
 
+    /// The code, if it is that of a user.
+    pub fn code(&self) -> Option<&Code> {
+        self.code.as_deref()
+    }
+
     /// The values of its parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
@@ -153,6 +267,17 @@ impl Algorithm {
 pub(crate) fn time_based(name: &str) -> bool {
     forebay_congestion::description(name)
         .is_some_and(|known| known.loss_detection == LossDetection::TimeBased)
+}
+
+/// The name of a congestion control in the kernel.
+fn kernel_name(at: &Cursor<'_>) -> Result<String, ScenarioError> {
+    let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = at
+        .text()
+        .filter(|name| (1..=MAX_KERNEL_NAME).contains(&name.len()) && name.chars().all(valid));
+    let allowed = "a name of 1 to 15 letters, digits, '-' and '_', as in `sysctl \
+                   net.ipv4.tcp_available_congestion_control`";
+    name.map(str::to_owned).ok_or_else(|| at.error(allowed))
 }
 
 fn read_value(cursor: &Cursor<'_>, parameter: &Parameter) -> Result<Parametric, ScenarioError> {
@@ -196,7 +321,25 @@ fn read_threshold(cursor: &Cursor<'_>) -> Result<Threshold, ScenarioError> {
 }
 
 /// The form of a controller or queue discipline out of this registry.
-pub(crate) struct Registered(pub(crate) fn() -> &'static [&'static Description]);
+pub(crate) struct Registered {
+    /// The algorithms that come with forebay.
+    pub(crate) built_in: fn() -> &'static [&'static Description],
+    /// The algorithm of a user with this name.
+    pub(crate) custom: fn(&str) -> Option<&'static Description>,
+    /// Whether `kernel` names one of the running kernel.
+    pub(crate) in_kernel: bool,
+}
+
+/// The registered controller of a user.
+pub(crate) fn custom_controller(name: &str) -> Option<&'static Description> {
+    let known = forebay_congestion::custom::registered(name);
+    known.map(|custom| &custom.description.algorithm)
+}
+
+/// The registered queue discipline of a user.
+pub(crate) fn custom_discipline(name: &str) -> Option<&'static Description> {
+    forebay_discipline::custom::registered(name).map(|custom| custom.description)
+}
 
 impl Registered {
     /// Reads a table that has other keys, too.
@@ -206,7 +349,7 @@ impl Registered {
         others: &[&str],
         context: &Context<'_>,
     ) -> Result<Algorithm, ScenarioError> {
-        Algorithm::read_within(at, (self.0)(), (others, context.preset))
+        Algorithm::read_within(at, self, (others, context.preset))
     }
 }
 
@@ -217,6 +360,15 @@ impl Form<Algorithm> for Registered {
 
     fn write(&self, algorithm: &Algorithm, _: &Context<'_>) -> Option<Value> {
         let mut map = Map::from_iter([("kind".to_owned(), algorithm.name().into())]);
+        if let Some(code) = &algorithm.code {
+            if !code.place.is_empty() {
+                map.insert(PYTHON.to_owned(), code.place.as_str().into());
+                map.insert(SOURCE.to_owned(), code.source.as_str().into());
+            }
+            if let Some(kernel) = &code.kernel {
+                map.insert(KERNEL.to_owned(), kernel.as_str().into());
+            }
+        }
         for (name, value) in algorithm.parameters.iter() {
             let shown: Value = match value {
                 Parametric::Number(x) => (*x).into(),
@@ -234,11 +386,11 @@ impl Form<Algorithm> for Registered {
     }
 
     fn grammar(&self) -> Grammar {
-        let names: Vec<&str> = (self.0)().iter().map(|d| d.name).collect();
-        let aliases = (self.0)().iter().flat_map(|d| d.aliases);
+        let names: Vec<&str> = (self.built_in)().iter().map(|d| d.name).collect();
+        let aliases = (self.built_in)().iter().flat_map(|d| d.aliases);
         let spellings: Vec<&str> = names.iter().chain(aliases).copied().collect();
         let mut forms = vec![words(&spellings)];
-        for description in (self.0)() {
+        for description in (self.built_in)() {
             let name = description.name;
             let kind = if description.aliases.is_empty() {
                 json!({"const": name})
@@ -257,12 +409,24 @@ impl Form<Algorithm> for Registered {
             schema["description"] = description.title.into();
             forms.push(schema);
         }
+        forms.push(code_schema());
         let allowed = format!(
             "{}, or a table with `kind` and parameters",
             names.join(", ")
         );
         Grammar::new(json!({ "oneOf": forms }), allowed)
     }
+}
+
+/// The schema of the code of a user, whose parameters are not known here.
+fn code_schema() -> Value {
+    let text = json!({"type": "string"});
+    let names = [PYTHON, SOURCE, KERNEL].map(|name| entry(name, text.clone()));
+    let mut schema = object(&names);
+    schema["anyOf"] = json!([{"required": [PYTHON]}, {"required": [KERNEL]}]);
+    schema["additionalProperties"] = true.into();
+    schema["description"] = "Your own algorithm: file and class, and its parameters.".into();
+    schema
 }
 
 fn parameter_schema(kind: ParameterKind) -> Value {

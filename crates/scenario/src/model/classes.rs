@@ -7,7 +7,7 @@ use forebay_discipline::MAX_CLASSES;
 use forebay_units::parameter::Description;
 use serde_json::{Value, json};
 
-use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::algorithm::{Algorithm, Registered, custom_discipline};
 use crate::model::buffer::{Buffer, BufferLimit};
 use crate::model::pfc::{Pfc, PfcTable};
 use crate::text::cursor::Cursor;
@@ -53,18 +53,26 @@ const GROUPS: List<Text> = List {
     allowed: "a list of names of flow groups",
 };
 
-const WITHIN: Registered = Registered(|| {
-    static ALL: LazyLock<Vec<&'static Description>> = LazyLock::new(|| {
-        let all = forebay_discipline::descriptions().iter();
-        all.filter(|description| description.name != NAME_OF_CLASSES)
-            .copied()
-            .collect()
-    });
-    &ALL
-});
+const WITHIN: Registered = Registered {
+    built_in: || {
+        static ALL: LazyLock<Vec<&'static Description>> = LazyLock::new(|| {
+            let all = forebay_discipline::descriptions().iter();
+            all.filter(|description| description.name != NAME_OF_CLASSES)
+                .copied()
+                .collect()
+        });
+        &ALL
+    },
+    custom: custom_discipline,
+    in_kernel: false,
+};
 
 /// Every queue discipline.
-pub(crate) const QUEUE: Registered = Registered(forebay_discipline::descriptions);
+pub(crate) const QUEUE: Registered = Registered {
+    built_in: forebay_discipline::descriptions,
+    custom: custom_discipline,
+    in_kernel: false,
+};
 
 /// The name of the discipline that has classes.
 const NAME_OF_CLASSES: &str = "classes";

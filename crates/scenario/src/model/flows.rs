@@ -1,16 +1,20 @@
 //! Flow groups: who sends what, when, and with which TCP. A scenario reads them after its links.
 
+use std::sync::Arc;
+
 use forebay_units::{Bytes, Rate, Time};
 use serde_json::{Map, Value, json};
 
-use crate::model::algorithm::{Algorithm, Registered};
+use crate::model::algorithm::{Algorithm, Registered, custom_controller};
 use crate::model::distribution::Distribution;
 use crate::model::distribution::form::{Drawn, EachFlow};
+use crate::model::fabric::hosts::{HostSet, Hosts};
+use crate::model::fabric::routing::{FabricLinks, Routing};
 use crate::model::flow_count::{FlowCount, Flows};
-use crate::model::stack::{Stack, StackKeys};
+use crate::model::stack::{Recovery, Stack, StackKeys};
 use crate::model::workload::{AnyWorkload, Workload};
 use crate::text::cursor::Cursor;
-use crate::text::form::{Maybe, Packets, Table, Text, Within};
+use crate::text::form::{Maybe, Packets, Switch, Table, Text, Within};
 use crate::text::grammar::Grammar;
 use crate::text::grammar::KeyText;
 use crate::text::keys::{Context, Form, Part, Section, keys};
@@ -58,8 +62,19 @@ keys! {
         stack: Stack = Stack::RFC, parts(StackKeys);
         /// Access link of each flow, if it limits the flow.
         access: Option<Access> = None, key(Maybe(Table));
-        /// Links that the flows cross, by name; required if there are several.
+        /// Links that the flows cross, by name; required if there are several, except in a fabric.
         path: Vec<usize> = Vec::new(), always(Path);
+        /// Hosts of a fabric that send. Without it all hosts do.
+        from: HostSet = HostSet::default(), key(Hosts);
+        /// Hosts of a fabric that receive: flows without a `path` go from each sender to these in
+        /// turn, an open-loop transfer from any sender to any of them. Without it all hosts do, and
+        /// the first host in an incast.
+        to: HostSet = HostSet::default(), key(Hosts);
+        /// Whether each packet takes another path through the spines of a fabric, instead of all
+        /// packets of a flow or open-loop transfer the same.
+        spray: bool = false, key(Switch);
+        /// Routes through a fabric, if no `path` is given; `path` is then one of the longest.
+        routing: Option<Arc<Routing>> = None, derived;
         /// Links that the acknowledgments cross, by name; without them only propagation delays
         /// acknowledgments.
         reverse: Vec<usize> = Vec::new(), key(Reverse);
@@ -74,7 +89,11 @@ const NAME: Text = Text {
     allowed: "a name of letters, digits, '-' and '_'",
 };
 
-const CONTROLLER: Registered = Registered(forebay_congestion::descriptions);
+const CONTROLLER: Registered = Registered {
+    built_in: forebay_congestion::descriptions,
+    custom: custom_controller,
+    in_kernel: true,
+};
 
 /// The largest packet that Ethernet takes, headers included.
 const ETHERNET: Bytes = Bytes::new(1500);
@@ -123,7 +142,7 @@ impl FlowGroup {
     /// Reads the group of this number. The context has the scenario's links and target rate.
     pub(crate) fn read_numbered(
         table: &Cursor<'_>,
-        number: usize,
+        (number, fabric): (usize, Option<FabricLinks>),
         context: &Context<'_>,
     ) -> Result<Self, ScenarioError> {
         table.only(&Self::names())?;
@@ -147,13 +166,20 @@ impl FlowGroup {
         context.payload = context.packet.saturating_sub(context.header);
 
         let mut group = Self::defaults();
+        match fabric {
+            Some(fabric) if table.get("path").is_none() => {
+                context.rate = group.route(table, fabric)?;
+            }
+            _ => refuse_hosts(table)?,
+        }
         group.packet = packet;
         group.controller = group.controller.within(context.preset);
         group.update(table, &context)?;
         if group.name.is_empty() {
             group.name = format!("flows{number}");
         }
-        group.count_law = read_count(table, &group.workload)?;
+        group.stack.reorders = group.spray;
+        group.count_law = read_count(table, &group)?;
         group.count = group.count_law.nominal();
         group.common_rtt = table
             .get("rtt")
@@ -170,10 +196,20 @@ impl FlowGroup {
         table: &Cursor<'_>,
         context: &Context<'_>,
     ) -> Result<(), ScenarioError> {
-        if table.get("rtt").is_none() && !context.unresponsive {
+        let in_fabric = self.routing.is_some();
+        if !in_fabric && self.workload.flows_among(2).is_some() {
+            let at = table.get("workload").unwrap_or_else(|| table.clone());
+            return Err(at.error("this workload only between hosts of a [fabric], without `path`"));
+        }
+        if let Some(spray) = table.get("spray").filter(|_| self.spray)
+            && (context.unresponsive || self.stack.recovery != Recovery::Rack)
+        {
+            return Err(spray.error("`spray` of packets that are acknowledged, with recovery = \"rack\", which tolerates another order"));
+        }
+        if table.get("rtt").is_none() && !context.unresponsive && !in_fabric {
             return Err(table.error_found("no `rtt`", "rtt = \"100ms\""));
         }
-        if table.get("path").is_none() {
+        if table.get("path").is_none() && !in_fabric {
             if context.links.len() != 1 {
                 let allowed = format!("path = [names out of {}]", context.links.join(", "));
                 return Err(table.error_found("no `path`", allowed));
@@ -219,11 +255,15 @@ impl FlowGroup {
         if matches!(
             self.workload,
             Workload::ClosedLoop { .. } | Workload::OpenLoop { .. }
-        ) {
+        ) || self.workload.flows_among(2).is_some()
+        {
             map.shift_remove("count");
         }
         if self.under_way {
             map.shift_remove("start");
+        }
+        if self.routing.is_some() {
+            map.shift_remove("path");
         }
         if self.common_rtt
             && let Some(rtt) = map.get_mut("rtt")
@@ -231,6 +271,16 @@ impl FlowGroup {
             *rtt = json!({ "common": rtt });
         }
         map
+    }
+}
+
+/// Refuses keys of groups that have hosts in a fabric.
+fn refuse_hosts(table: &Cursor<'_>) -> Result<(), ScenarioError> {
+    let keys = ["from", "to", "spray"].iter();
+    let mut given = keys.filter_map(|key| table.get(key));
+    match given.find(|at| at.switch().ok() != Some(false)) {
+        Some(stray) => Err(stray.error("only in a [fabric], and without `path`")),
+        None => Ok(()),
     }
 }
 
@@ -255,8 +305,20 @@ impl Check<'_> {
 }
 
 /// The number of flows: its own key, or what the workload says.
-fn read_count(table: &Cursor<'_>, workload: &Workload) -> Result<FlowCount, ScenarioError> {
-    let given = table.get("count");
+fn read_count(table: &Cursor<'_>, group: &FlowGroup) -> Result<FlowCount, ScenarioError> {
+    let (workload, given) = (&group.workload, table.get("count"));
+    let hosts = group
+        .routing
+        .as_ref()
+        .map_or(2, |routing| routing.senders());
+    if let Some(flows) = workload.flows_among(hosts as u64) {
+        return match given {
+            Some(count) => {
+                Err(count.error("no `count`, because the hosts determine the number of flows"))
+            }
+            None => Ok(FlowCount::Fixed(flows)),
+        };
+    }
     let count = given.as_ref().map(FlowCount::read).transpose()?;
     let users = table.get("workload").and_then(|at| AnyWorkload::users(&at));
     let users = users.transpose()?;

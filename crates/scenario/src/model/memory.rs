@@ -47,7 +47,8 @@ words! {
     }
 }
 
-const CELL: Within<Bytes> = Within {
+/// The sizes of a cell that are allowed.
+pub(crate) const CELL: Within<Bytes> = Within {
     least: Bytes::new(1),
     most: Bytes::new(65_536),
     allowed: "a size from 1B to 65536B, as in \"192B\"",
@@ -237,6 +238,13 @@ fn check_headroom(
     memories: &[Memory],
     root: &Cursor<'_>,
 ) -> Result<(), ScenarioError> {
+    let allowed = "only with a lossless queue (`pfc`) in this memory";
+    let of_fabric = root.get("fabric").and_then(|fabric| fabric.get("memory"));
+    if let Some(headroom) = of_fabric.and_then(|memory| memory.get("headroom"))
+        && !links.iter().any(Link::is_lossless)
+    {
+        return Err(headroom.error(allowed));
+    }
     let list = root.get("memories");
     let items = list.and_then(|list| list.items()).unwrap_or_default();
     for (number, (memory, item)) in memories.iter().zip(&items).enumerate() {
@@ -245,7 +253,7 @@ fn check_headroom(
         if let Some(headroom) = headroom
             && !sharing.any(Link::is_lossless)
         {
-            return Err(headroom.error("only with a lossless queue (`pfc`) in this memory"));
+            return Err(headroom.error(allowed));
         }
     }
     Ok(())
@@ -254,12 +262,18 @@ fn check_headroom(
 /// Reads a memory, whose parts must fit its size.
 fn read_memory(item: &Cursor<'_>, context: &Context<'_>) -> Result<Memory, ScenarioError> {
     let memory = Memory::read(item, context)?;
+    check_parts(item, &memory)?;
+    Ok(memory)
+}
+
+/// Refuses a memory of this table whose parts do not fit its size.
+pub(crate) fn check_parts(item: &Cursor<'_>, memory: &Memory) -> Result<(), ScenarioError> {
     let is_in_packets = matches!(memory.size, BufferLimit::Packets(_));
     if let Some(cell) = item.get("cell").filter(|_| is_in_packets) {
         return Err(cell.error("only with a `size` in bytes"));
     }
     let Some(headroom) = memory.headroom else {
-        return Ok(memory);
+        return Ok(());
     };
     let most = if is_in_packets {
         None
@@ -271,7 +285,7 @@ fn read_memory(item: &Cursor<'_>, context: &Context<'_>) -> Result<Memory, Scena
         let allowed = format!("bytes of a `size` in bytes, which is {}", memory.size);
         return Err(here.as_ref().unwrap_or(item).error(allowed));
     }
-    Ok(memory)
+    Ok(())
 }
 
 /// Reads `[[memories]]` of a scenario, if it has some.

@@ -39,9 +39,7 @@ impl Pfc {
     /// Propagation delay of the cable, if its length is stated: 198,000 km/s as in SONiC's
     /// calculation of headroom.
     pub fn cable_delay(&self) -> Option<Time> {
-        const METERS_PER_SECOND: f64 = 198e6;
-        self.cable
-            .map(|meters| Time::from_secs_f64(meters / METERS_PER_SECOND))
+        self.cable.map(CableLength::delay)
     }
 }
 
@@ -58,9 +56,15 @@ const SIZE: Within<Bytes> = Within {
 };
 
 /// The length of a cable in meters.
-struct CableLength;
+pub(crate) struct CableLength;
 
 impl CableLength {
+    /// Propagation delay of a cable of this length.
+    pub(crate) fn delay(meters: f64) -> Time {
+        const METERS_PER_SECOND: f64 = 198e6;
+        Time::from_secs_f64(meters / METERS_PER_SECOND)
+    }
+
     const ALLOWED: &'static str = "a length up to 100km, as in \"300m\" or \"40km\"";
 
     fn parse(text: &str) -> Option<f64> {

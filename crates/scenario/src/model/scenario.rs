@@ -2,6 +2,7 @@
 //! Engines and formulas receive it.
 
 mod buffers;
+mod link_tables;
 mod presets;
 
 use std::collections::HashSet;
@@ -13,9 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use self::link_tables::{check_links_of_fabric, drop_links_of_fabric, link_tables, read_links};
 use crate::model::assumed::{self, ASSUMED};
 use crate::model::buffer::resolve_buffer;
 use crate::model::derived_once::OfGroups;
+use crate::model::fabric::links::Ports;
+use crate::model::fabric::routing::FabricLinks;
+use crate::model::fabric::table::Fabric;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
@@ -28,7 +33,7 @@ use crate::model::sections::dotted_keys;
 use crate::model::token_buckets::{check_buckets, largest_packet};
 use crate::text::cursor::Cursor;
 use crate::text::keys::{Context, Section};
-use crate::text::naming::{Unknown, counted, is_control, shortened};
+use crate::text::naming::{Unknown, is_control, shortened};
 use crate::text::overrides::Override;
 use crate::text::tree::{Format, Node, ScenarioError, Source, ValueError};
 
@@ -40,6 +45,7 @@ pub struct Scenario {
     title: String,
     links: Vec<Link>,
     memories: Vec<Memory>,
+    fabric: Option<Fabric>,
     target: usize,
     flows: Vec<FlowGroup>,
     run: RunPlan,
@@ -115,6 +121,9 @@ impl Scenario {
         overrides: &[Override],
     ) -> Result<Self, ScenarioError> {
         let mut node = Node::read(text, format, file)?;
+        if !overrides.is_empty() {
+            drop_links_of_fabric(&mut node);
+        }
         for change in overrides {
             node.apply(change)?;
         }
@@ -126,35 +135,19 @@ impl Scenario {
         only_sections(root)?;
         assumed::check(root)?;
         observed::check(root)?;
-        let cursors = match (root.get("link"), root.get("links")) {
-            (Some(link), None) => vec![link],
-            (None, Some(links)) => links
-                .items()
-                .filter(|items| (1..=64).contains(&items.len()))
-                .ok_or_else(|| links.error("[[links]], one to 64 of them"))?,
-            _ => {
-                let both = root.get("link").is_some();
-                let found = if both {
-                    "both [link] and [[links]]"
-                } else {
-                    "no link"
-                };
-                return Err(root.error_found(found, "either [link] or [[links]]"));
-            }
+        let ports = root.get("fabric").map(|at| Ports::read(&at)).transpose()?;
+        let cursors = link_tables(root, ports.as_ref())?;
+        let memories = match &ports {
+            Some(ports) => ports.fabric.memories(root)?,
+            None => read_memories(root)?,
         };
-        let memories = read_memories(root)?;
         let memory_names: Vec<String> = memories.iter().map(|m| m.name.clone()).collect();
         let mut context = Context {
             memories: &memory_names,
             ..Context::default()
         };
-        let mut links = Vec::with_capacity(cursors.len());
-        for (number, cursor) in cursors.iter().enumerate() {
-            links.push(Link::read_unresolved(cursor, number, &context)?);
-        }
+        let (mut links, target) = read_links(root, (ports.as_ref(), &cursors), &context)?;
         check_memories((&links, &cursors), &memories, root)?;
-        let target = find_target(&links, root)?;
-        links[target].target = true;
         let run: RunPlan = read_section(root, "run", &context)?;
         for (link, cursor) in links.iter_mut().zip(&cursors) {
             link.resolve_rate(cursor, &run)?;
@@ -163,14 +156,17 @@ impl Scenario {
         let link_names: Vec<String> = links.iter().map(|link| link.name.clone()).collect();
         context.links = &link_names;
         context.rate = links[target].rate;
-        let mut flows = read_flows(root, &links, &context)?;
+        let fabric = ports
+            .as_ref()
+            .map(|ports| FabricLinks::new(ports, &links, target));
+        let mut flows = read_flows(root, (&links, fabric), &context)?;
         if links.iter().any(|link| link.medium.is_some()) {
             for (at, (link, cursor)) in links.iter_mut().zip(&cursors).enumerate() {
                 link.meet_medium(cursor, buffers::carried_packets(at, &flows))?;
             }
             // A load is one of what the medium carries.
             context.rate = links[target].rate;
-            flows = read_flows(root, &links, &context)?;
+            flows = read_flows(root, (&links, None), &context)?;
         }
         for group in &mut flows {
             let links = group
@@ -191,19 +187,22 @@ impl Scenario {
         let groups = groups.unwrap_or_default();
         let persistent = flows.iter().filter(|group| group.persistent());
         context.persistent = persistent.map(|group| group.count).sum();
-        Ok(Self {
+        let scenario = Self {
             title: root.get("title").map_or(Ok(String::new()), read_title)?,
             target,
             run,
             goals: read_goals(root.get("goal"), &names)?,
             fluid: FluidOptions::read_section(root.get("fluid").as_ref(), &context)?,
             trace: read_section(root, "trace", &context)?,
-            relative: RelativeValues::read(&cursors, &groups)?,
+            relative: RelativeValues::read(if ports.is_some() { &[] } else { &cursors }, &groups)?,
+            fabric: ports.map(|ports| ports.fabric),
             links,
             memories,
             flows,
             alive: OfGroups::default(),
-        })
+        };
+        check_links_of_fabric(root, || scenario.canonical())?;
+        Ok(scenario)
     }
 
     /// The same scenario with changes, which have the meaning that they would have in its file:
@@ -253,6 +252,11 @@ impl Scenario {
         &self.memories
     }
 
+    /// The fabric that the links belong to, if the scenario has one.
+    pub fn fabric(&self) -> Option<&Fabric> {
+        self.fabric.as_ref()
+    }
+
     /// Index of the target link.
     pub fn target_index(&self) -> usize {
         self.target
@@ -290,9 +294,7 @@ impl Scenario {
 
     /// Groups whose path crosses the target link.
     pub fn target_flows(&self) -> impl Iterator<Item = &FlowGroup> {
-        self.flows
-            .iter()
-            .filter(|group| group.path.contains(&self.target))
+        self.flows.iter().filter(|group| group.crosses(self.target))
     }
 
     /// The largest packet of flows that cross link number `link`.
@@ -333,14 +335,16 @@ impl Scenario {
     pub fn background_load(&self) -> f64 {
         let offered: f64 = self
             .target_flows()
-            .filter_map(FlowGroup::unresponsive_rate)
+            .filter_map(|group| Some(group.unresponsive_rate()? * group.share(self.target)))
             .sum();
         offered / self.target().rate.as_bits_per_second() as f64
     }
 
     /// Load of the open-loop transfers over the target link's rate.
     pub fn open_loop_load(&self) -> f64 {
-        let offered = self.target_flows().filter_map(FlowGroup::open_loop_rate);
+        let offered = self.target_flows();
+        let offered =
+            offered.filter_map(|group| Some(group.open_loop_rate()? * group.share(self.target)));
         offered.sum::<f64>() / self.target().rate.as_bits_per_second() as f64
     }
 
@@ -362,6 +366,9 @@ impl Scenario {
         let flows = self.flows.iter().map(|group| group.shown(&context));
         let mut map = Map::new();
         map.insert("title".into(), self.title.as_str().into());
+        if let Some(fabric) = &self.fabric {
+            map.insert("fabric".into(), fabric.write(&context).into());
+        }
         map.insert("links".into(), links.collect());
         if !self.memories.is_empty() {
             let memories = self.memories.iter().map(|memory| memory.write(&context));
@@ -404,9 +411,9 @@ impl<'de> Deserialize<'de> for Scenario {
 /// Refuses tables other than those of a scenario. A key of one of them is recognized if it is
 /// outside of its table.
 fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
-    const SECTIONS: [&str; 11] = [
-        "title", ASSUMED, "link", "links", "memories", "flows", "run", "goal", "fluid", "trace",
-        OBSERVED,
+    const SECTIONS: [&str; 12] = [
+        "title", ASSUMED, "link", "links", "fabric", "memories", "flows", "run", "goal", "fluid",
+        "trace", OBSERVED,
     ];
     for (key, entry) in root.entries()? {
         if !SECTIONS.contains(&key) {
@@ -422,32 +429,9 @@ fn only_sections(root: &Cursor<'_>) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn find_target(links: &[Link], root: &Cursor<'_>) -> Result<usize, ScenarioError> {
-    for (at, link) in links.iter().enumerate() {
-        if links[..at].iter().any(|other| other.name == link.name) {
-            return Err(root.error_found(
-                format!("two links named `{}`", link.name),
-                "a different name for each link",
-            ));
-        }
-    }
-    let targets: Vec<usize> = (0..links.len()).filter(|&at| links[at].target).collect();
-    match (&targets[..], links.len()) {
-        ([target], _) => Ok(*target),
-        ([], 1) => Ok(0),
-        _ => Err(root.error_found(
-            format!(
-                "{} with target = true",
-                counted(targets.len() as u64, "link")
-            ),
-            "exactly one link with target = true",
-        )),
-    }
-}
-
 fn read_flows(
     root: &Cursor<'_>,
-    links: &[Link],
+    (links, fabric): (&[Link], Option<FabricLinks>),
     context: &Context<'_>,
 ) -> Result<Vec<FlowGroup>, ScenarioError> {
     let cursor = root.require("flows", "[[flows]] with at least one group")?;
@@ -458,7 +442,7 @@ fn read_flows(
     let mut flows: Vec<FlowGroup> = Vec::with_capacity(items.len());
     let mut names = HashSet::with_capacity(items.len());
     for (number, item) in items.iter().enumerate() {
-        let group = FlowGroup::read_numbered(item, number, context)?;
+        let group = FlowGroup::read_numbered(item, (number, fabric), context)?;
         if !names.insert(group.name.clone()) {
             return Err(item.error_found(
                 format!("a second group named `{}`", shortened(&group.name)),
@@ -472,7 +456,8 @@ fn read_flows(
     if total > MAX_FLOWS {
         return Err(cursor.error_found(format!("{total} flows"), format!("at most {MAX_FLOWS}")));
     }
-    let on_target = |group: &FlowGroup| group.path.iter().any(|&link| links[link].target);
+    let on_target =
+        |group: &FlowGroup| (0..links.len()).any(|at| links[at].target && group.crosses(at));
     if !flows.iter().any(on_target) {
         return Err(cursor.error_found(
             "no flows on the target link",
@@ -494,6 +479,12 @@ fn check_delays(
     }
     let way = group.path.iter().chain(&group.reverse);
     let delays: Time = way.map(|&link| links[link].delay).sum();
+    // The way back of a fabric is as long as the way there.
+    let delays = if group.routing.is_some() {
+        delays + delays
+    } else {
+        delays
+    };
     let shortest = match group.rtt.infimum() {
         least if least > 0.0 => least,
         _ => group.rtt.supremum(),
@@ -572,7 +563,12 @@ fn shown_goals(goals: &[Goal]) -> Map<String, Value> {
 }
 
 fn harmonic_rtt(link: usize, flows: &[FlowGroup]) -> Option<f64> {
-    let on_link = || flows.iter().filter(|group| group.path.contains(&link));
+    // A port of a fabric has the mean of all groups, so that those of one role have one buffer.
+    let on_link = || {
+        flows
+            .iter()
+            .filter(|group| group.crosses(link) || group.routing.is_some())
+    };
     let mean = |keep: &dyn Fn(&FlowGroup) -> bool| -> Option<f64> {
         let (mut count, mut inverse) = (0.0, 0.0);
         for group in on_link().filter(|group| keep(group)) {

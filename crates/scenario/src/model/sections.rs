@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::model::distribution::form::distributions;
+use crate::model::fabric::table::Fabric;
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
 use crate::model::memory::Memory;
@@ -25,6 +26,11 @@ pub fn sections() -> Vec<KeyText> {
             "link",
             "The link, [link]; or several links, [[links]], one of them with `target = true`.",
             Link::texts(),
+        ),
+        section(
+            "fabric",
+            "A leaf-spine fabric in place of the links, [fabric]: it makes the links of all hosts and switches.",
+            Fabric::texts(),
         ),
         section(
             "memories",

@@ -18,6 +18,8 @@ keys! {
     pub struct Stack: const {
         /// Detection and repair of losses.
         recovery: Recovery = Recovery::Sack, always(Words);
+        /// Whether packets may overtake each other for as long as a round trip: they are sprayed.
+        reorders: bool = false, derived;
         /// Reduction of the window in recovery with SACK; without it the one that belongs to the
         /// recovery.
         reduction: Option<Reduction> = None, key(Maybe(Words));
@@ -201,6 +203,10 @@ words! {
     pub enum Recovery {
         /// Fast recovery without SACK (RFC 6582).
         NewReno = "newreno",
+        /// Go-back-N of RoCE: the receiver discards packets out of order and sends a NACK once per
+        /// gap; the sender goes back to the missing packet (InfiniBand specification, volume 1,
+        /// section 9.7; Mittal et al. 2018, section 2.1).
+        GoBackN = "go_back_n",
         /// Selective acknowledgments (RFC 6675).
         Sack = "sack",
         /// Selective acknowledgments with a count of packets in flight that contains each loss
@@ -308,6 +314,13 @@ words! {
     }
 }
 
+impl Recovery {
+    /// Whether acknowledgments report packets beyond a hole (RFC 2018).
+    pub const fn is_selective(self) -> bool {
+        !matches!(self, Self::NewReno | Self::GoBackN)
+    }
+}
+
 impl Stack {
     /// The least that a packet of headers alone takes: IPv4 without options.
     const BARE: Bytes = Bytes::new(20);
@@ -317,16 +330,17 @@ impl Stack {
         self.reduction.unwrap_or(match self.recovery {
             Recovery::Rack => Reduction::Prr,
             Recovery::Fack => Reduction::RateHalving,
-            Recovery::NewReno | Recovery::Sack | Recovery::Pipe => Reduction::AtOnce,
+            Recovery::NewReno | Recovery::GoBackN | Recovery::Sack | Recovery::Pipe => {
+                Reduction::AtOnce
+            }
         })
     }
 
     /// How the receiver acknowledges: without SACK each packet beyond a hole at once
     /// (`__tcp_ack_snd_check`).
     pub fn acknowledgments(&self) -> DelayedAck {
-        let selective = self.recovery != Recovery::NewReno;
         DelayedAck {
-            sack_delay: if selective {
+            sack_delay: if self.recovery.is_selective() {
                 self.delayed_ack.sack_delay
             } else {
                 Time::ZERO
@@ -481,6 +495,7 @@ impl StackKeys {
         if let Some(at) = table.get("reduction") {
             let own = match stack.recovery {
                 Recovery::NewReno => Some("\"newreno\", which deflates the window"),
+                Recovery::GoBackN => Some("\"go_back_n\", which sends everything in flight again"),
                 Recovery::Pipe => Some("\"pipe\", which counts what is under way itself"),
                 Recovery::Sack | Recovery::Fack | Recovery::Rack => None,
             };

@@ -11,7 +11,7 @@ use crate::text::tree::ScenarioError;
 
 /// The largest packet of flows that cross link number `number`.
 pub(crate) fn largest_packet(number: usize, flows: &[FlowGroup]) -> Bytes {
-    let crossing = flows.iter().filter(|group| group.path.contains(&number));
+    let crossing = flows.iter().filter(|group| group.crosses(number));
     let packets = crossing.map(|group| group.packet.supremum() as u64);
     Bytes::new(packets.max().unwrap_or(0))
 }

@@ -153,6 +153,24 @@ workloads! {
             /// Payload of a response.
             size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"100kB\"", Drawn);
         }
+        /// Every host of a fabric sends to every other one at once. After the last transfer and a
+        /// pause they do so again.
+        "all_to_all" = AllToAll {
+            /// Payload from each host to each other one.
+            size: Distribution<Bytes> = Distribution::Value(Bytes::ZERO), required("\"1MB\"", Drawn);
+            /// Time between the end of the last transfer and the next round.
+            pause: Distribution<Time> = Distribution::Value(Time::ZERO), always(Drawn);
+        }
+        /// The hosts of a fabric in a ring reduce data of all of them: each sends a part to the
+        /// next host in 2 (n - 1) steps. A step begins when the part of the step before has arrived
+        /// (Patarasu and Yuan, Bandwidth optimal all-reduce algorithms for clusters of
+        /// workstations, 2009).
+        "ring_all_reduce" = RingAllReduce {
+            /// Data of each host; a part is this divided by the number of hosts.
+            size: Bytes = Bytes::ZERO, required("\"64MB\"", SOME_BYTES);
+            /// Time between the end of the last step and the next round.
+            pause: Distribution<Time> = Distribution::Value(Time::ZERO), always(Drawn);
+        }
         /// Data that is always available, at the rate at which an application writes it: whole
         /// packets at equal distances.
         "app_limited" = ApplicationLimited {
@@ -192,6 +210,17 @@ struct Kind {
     texts: fn() -> Vec<KeyText>,
 }
 
+/// The hosts of a fabric between which the flows of a workload go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// From senders to receivers.
+    Any,
+    /// From all senders to one receiver.
+    ToOne,
+    /// Among the senders, as many flows as there are pairs or hosts.
+    Among,
+}
+
 /// A placeholder for a rate that must be given.
 const NO_RATE: Rate = Rate::from_bits_per_second(0);
 
@@ -199,6 +228,12 @@ const SOME_RATE: Within<Rate> = Within {
     least: Rate::from_bits_per_second(1),
     most: Rate::from_bits_per_second(u64::MAX),
     allowed: "a rate above 0",
+};
+
+const SOME_BYTES: Within<Bytes> = Within {
+    least: Bytes::new(1),
+    most: Bytes::new(1_000_000_000_000_000),
+    allowed: "a size above 0 and at most 1e15 bytes, as in \"64MB\"",
 };
 
 const SOME_TIME: Within<Time> = Within {
@@ -289,6 +324,18 @@ impl AnyWorkload {
     pub(crate) fn is_unresponsive(at: Option<&Cursor<'_>>) -> bool {
         let of_kind = |kind| at.is_some_and(|at| at.get(kind).is_some());
         Self::is_speech(at) || ["poisson", "cbr", "on_off"].into_iter().any(of_kind)
+    }
+
+    /// Between which hosts of a fabric its flows go, likewise.
+    pub(crate) fn pattern(at: Option<&Cursor<'_>>) -> Pattern {
+        let of_kind = |kind| at.is_some_and(|at| at.get(kind).is_some());
+        if of_kind("incast") {
+            Pattern::ToOne
+        } else if of_kind("all_to_all") || of_kind("ring_all_reduce") {
+            Pattern::Among
+        } else {
+            Pattern::Any
+        }
     }
 
     /// The number of flows that the workload at `at` says, where its kind does.
@@ -467,6 +514,23 @@ impl Workload {
                 | Self::Periodic { .. }
                 | Self::ApplicationLimited { .. }
         )
+    }
+
+    /// Whether all flows begin rounds together, of which each ends with the last transfer.
+    pub const fn has_rounds(&self) -> bool {
+        matches!(
+            self,
+            Self::Incast { .. } | Self::AllToAll { .. } | Self::RingAllReduce { .. }
+        )
+    }
+
+    /// The number of flows among this many hosts, where the workload says it.
+    pub(crate) fn flows_among(&self, hosts: u64) -> Option<u64> {
+        match self {
+            Self::AllToAll { .. } => Some(hosts * (hosts - 1)),
+            Self::RingAllReduce { .. } => Some(hosts),
+            _ => None,
+        }
     }
 
     /// The key of a period of infinite mean, where there is one: no instant lies at random in it,

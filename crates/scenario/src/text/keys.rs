@@ -28,7 +28,7 @@ pub(crate) struct Context<'a> {
     pub(crate) links: &'a [String],
     /// Names of the memories, likewise.
     pub(crate) memories: &'a [String],
-    /// Rate of the target link.
+    /// Rate that a load is a part of: of the target link, or of all hosts that send into a fabric.
     pub(crate) rate: Rate,
     /// Number of persistent flows.
     pub(crate) persistent: u64,

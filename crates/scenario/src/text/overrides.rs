@@ -177,6 +177,11 @@ impl Node {
             let links = self.find("links");
             let target = links.and_then(Node::target_name).unwrap_or_default();
             path.splice(..1, ["links".to_owned(), target]);
+        } else if path[0] == "link"
+            && self.find("link").is_none()
+            && let Some(fabric) = self.find("fabric")
+        {
+            path.splice(..1, ["fabric".to_owned(), fabric.target_role().to_owned()]);
         }
         path
     }
@@ -323,6 +328,25 @@ impl Node {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The key of the ports in a fabric that the target link is one of. Names of links have the
+    /// sender first.
+    fn target_role(&self) -> &'static str {
+        let target = match self.find("target").map(|node| &node.content) {
+            Some(Content::Text(name)) => name.as_str(),
+            _ => "",
+        };
+        let (sender, receiver) = target.split_once('-').unwrap_or_default();
+        if sender.starts_with("host") {
+            "nic"
+        } else if sender.starts_with("spine") {
+            "spine_port"
+        } else if receiver.starts_with("spine") {
+            "uplink"
+        } else {
+            "host_port"
         }
     }
 

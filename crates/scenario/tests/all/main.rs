@@ -4,6 +4,7 @@
 
 mod classes;
 mod every_key;
+mod fabric;
 mod goals_and_titles;
 mod manual;
 mod meanings;

@@ -445,12 +445,12 @@ fn presets_are_those_of_their_sources() {
 /// never goes without.
 #[test]
 fn what_a_stack_sends_follows_from_what_it_is() {
-    for recovery in ["newreno", "sack", "pipe", "fack", "rack"] {
+    for recovery in ["newreno", "go_back_n", "sack", "pipe", "fack", "rack"] {
         let body = format!(
             "recovery = \"{recovery}\"\ndelayed_ack = {{ packets = 3, sack_delay = \"1ms\", quick = 5 }}"
         );
         let acknowledgments = group(&body).stack.acknowledgments();
-        let expected = if recovery == "newreno" {
+        let expected = if ["newreno", "go_back_n"].contains(&recovery) {
             Time::ZERO
         } else {
             Time::from_millis(1)

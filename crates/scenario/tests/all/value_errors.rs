@@ -113,7 +113,7 @@ fn mistakes_are_said_in_these_words() {
         ),
         (
             "flows.0.recovery=rock",
-            "flows.0.recovery: unknown recovery `rock`; did you mean `rack`? known: newreno, sack, pipe, fack, rack",
+            "flows.0.recovery: unknown recovery `rock`; did you mean `rack`? known: newreno, go_back_n, sack, pipe, fack, rack",
         ),
         (
             r#"flows.0.rtt={ uniform = ["1ms"] }"#,

@@ -368,14 +368,16 @@ enum Room {
 }
 
 impl Room {
-    /// Without records: for packets of one size and a limit on their number.
+    /// Without records: for packets of one size, so that a limit in bytes is one on their number.
     fn uniform(
         transmitter: &Transmitter,
         limit: BufferLimit,
         uniform: Option<u32>,
     ) -> Option<Self> {
-        let (BufferLimit::Packets(count), Some(size)) = (limit, uniform) else {
-            return None;
+        let size = uniform?;
+        let count = match limit {
+            BufferLimit::Packets(count) => count,
+            BufferLimit::Bytes(bytes) => bytes.get() / u64::from(size.max(1)),
         };
         if let Some(steps) = transmitter.stepping() {
             let each = Work::of(transmitter.wire(size));
@@ -487,8 +489,11 @@ mod tests {
         fn the_uniform_link_is_the_counted_link(
             gaps in prop::collection::vec(0u64..3_000, 1..300),
             limit in 0u64..20,
+            extra in prop_oneof![Just(None), (0u64..1000).prop_map(Some)],
         ) {
-            let limit = BufferLimit::Packets(limit);
+            let limit = extra.map_or(BufferLimit::Packets(limit), |extra| {
+                BufferLimit::Bytes(Bytes::new(1000 * limit + extra))
+            });
             let (mut fast, mut slow) = (link(limit, Some(1000)), link(limit, None));
             let mut now = Time::ZERO;
             for gap in gaps {
@@ -512,7 +517,11 @@ mod tests {
             gaps in prop::collection::vec(prop_oneof![0u64..30, Just(0)], 1..200),
             exact in any::<bool>(),
             limit in 0u64..12,
+            extra in prop_oneof![Just(None), (0u64..1000).prop_map(Some)],
         ) {
+            let limit = extra.map_or(BufferLimit::Packets(limit), |extra| {
+                BufferLimit::Bytes(Bytes::new(1000 * limit + extra))
+            });
             let mut end = Time::ZERO;
             let steps = list.iter().map(|&(ticks, bits)| {
                 let begin = end;
@@ -525,7 +534,7 @@ mod tests {
             let link = |uniform| {
                 let rate = Rate::from_bits_per_second(1);
                 let transmitter = Transmitter::in_steps(rate, 0, steps.clone());
-                FifoLink::new(transmitter, BufferLimit::Packets(limit), uniform)
+                FifoLink::new(transmitter, limit, uniform)
             };
             let found = |link: &mut FifoLink, now| {
                 let Arrival { backlog, idle_since, full, .. } = link.found(now, 1000);

@@ -8,7 +8,7 @@
 //! after the other also arrive one after the other, and a lane of the calendar stays in order.
 
 use forebay_random::{Purpose, Seed, StreamKey};
-use forebay_scenario::{FlowGroup, Scenario};
+use forebay_scenario::{Fabric, FlowGroup, Scenario};
 use forebay_units::Time;
 
 use crate::link::{in_turn, takes_turns};
@@ -63,11 +63,19 @@ impl HostTiming {
 
     /// The variation after each link of a scenario.
     pub(crate) fn of_links(scenario: &Scenario, seed: Seed) -> Vec<Self> {
-        let slowest: Vec<_> = scenario
-            .flows()
-            .iter()
-            .filter_map(|group| slowest_link(scenario, group))
-            .collect();
+        let shape = scenario.fabric().map(Fabric::shape);
+        let of_group = |group: &FlowGroup| -> Vec<usize> {
+            let slowest = slowest_link(scenario, group);
+            match (slowest, shape.filter(|_| group.routing.is_some())) {
+                // Its paths have links of one role in the same place.
+                (Some(link), Some(shape)) => {
+                    let (first, count) = shape.range(shape.role(link));
+                    (first..first + count).collect()
+                }
+                (link, _) => link.into_iter().collect(),
+            }
+        };
+        let slowest: Vec<usize> = scenario.flows().iter().flat_map(of_group).collect();
         let links = 0..scenario.links().len();
         links
             .map(|link| {

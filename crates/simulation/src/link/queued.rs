@@ -78,6 +78,13 @@ pub(crate) trait Departures {
     /// One goes into transmission: where its wait is counted.
     fn send(&mut self, service: &Service) -> Account;
 
+    /// The same, with the state of the link at that time.
+    #[expect(clippy::inline_always, reason = "as in `serve`")]
+    #[inline(always)]
+    fn send_from<Q: PacketQueue>(&mut self, service: &Service, _: &Q, _: &Transmitter) -> Account {
+        self.send(service)
+    }
+
     /// One is dropped now; it counts where it arrived since the warm-up.
     fn discard(&mut self, discarded: &Discarded);
 }
@@ -457,11 +464,12 @@ impl Server {
                 self.occupancy += ticks(1, now);
                 self.port.idle_since = None;
                 let departure = self.transmitter.take(now, packet.size, restarts);
-                let account = sink.send(&Service {
+                let service = Service {
                     packet,
                     start: now,
                     departure,
-                });
+                };
+                let account = sink.send_from(&service, queue, &self.transmitter);
                 if packet.arrival >= self.statistics.since {
                     self.statistics.accepted(account, now - packet.arrival);
                 }
@@ -513,11 +521,12 @@ impl Server {
                 let start = scheduler.start(now);
                 self.occupancy += ticks(packets.len() as u64, start);
                 for (packet, departure) in packets.drain(..).zip(departures.drain(..)) {
-                    let account = sink.send(&Service {
+                    let service = Service {
                         packet,
                         start,
                         departure,
-                    });
+                    };
+                    let account = sink.send_from(&service, queue, &self.transmitter);
                     if packet.arrival >= self.statistics.since {
                         self.statistics.accepted(account, start - packet.arrival);
                     }

@@ -209,6 +209,13 @@ impl Transmitter {
         Bytes::new(bytes.saturating_add(framing))
     }
 
+    /// The rate at `now`.
+    pub(crate) fn rate(&self, now: Time) -> Rate {
+        self.steps
+            .as_ref()
+            .map_or(self.rate, |steps| steps.rate(now))
+    }
+
     /// The rate as time goes on, where it changes.
     pub(crate) fn steps(&self) -> Option<&Arc<RateSteps>> {
         self.steps.as_ref().map(|steps| steps.steps())

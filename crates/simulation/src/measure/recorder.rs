@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use forebay_discipline::Ecn;
 use forebay_scenario::{
     AcknowledgmentRecord, FlowGroup, FlowSample, HeaderRecord, PacketRecord, QueueSample, Recorded,
-    Recovery, Scenario, Segment, TracedGroup, Traces,
+    Scenario, Segment, TracedGroup, Traces,
 };
 use forebay_units::{Bytes, Time};
 
@@ -564,7 +564,7 @@ fn traced(spec: &FlowGroup) -> TracedGroup {
             Ecn::Scalable => 1,
             Ecn::Classic => 2,
         },
-        selective: spec.stack.recovery != Recovery::NewReno,
+        selective: spec.stack.recovery.is_selective(),
         receive_window: spec.stack.receive_window.map(|packets| packets as u64),
     }
 }

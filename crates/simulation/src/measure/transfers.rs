@@ -7,12 +7,15 @@
 //! lose, do not belong to it. Slow start ends here with the first congestion signal; what follows
 //! a timeout does not count as slow start again.
 
+use std::collections::HashMap;
+
 use forebay_scenario::{FlowGroup, Recorded, Scenario, TraceOptions, TransferRecord};
 use forebay_units::Time;
 
 use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::histogram::Histogram;
+use crate::ids::Route;
 
 /// Slowdowns are counted in units of 1/1024.
 pub(crate) const SLOWDOWN_UNIT: f64 = 1.0 / 1024.0;
@@ -40,6 +43,9 @@ pub(crate) struct Transfers {
     bottlenecked: u128,
     /// When counting begins.
     warmup: Time,
+    /// How much shorter the way from the last link back to the sender is than the group's, on
+    /// shorter paths of a fabric.
+    shortcuts: HashMap<Route, Time>,
 }
 
 impl Transfers {
@@ -70,7 +76,20 @@ impl Transfers {
             long: 0,
             bottlenecked: 0,
             warmup: scenario.run().warmup,
+            shortcuts: HashMap::new(),
         }
+    }
+
+    /// A path is shorter than the group's by this delay.
+    pub(crate) fn shorten(&mut self, route: Route, shortcut: Time) {
+        if shortcut > Time::ZERO {
+            self.shortcuts.insert(route, shortcut);
+        }
+    }
+
+    /// By how much a path is shorter than the group's.
+    pub(crate) fn shortcut(&self, route: Route) -> Time {
+        self.shortcuts.get(&route).copied().unwrap_or(Time::ZERO)
     }
 
     /// A flow's transfer that began at `since` is complete at `now`, the flow's life with it.
@@ -100,7 +119,8 @@ impl Transfers {
     /// below 1 only by the rounding of ticks counts as 1.
     fn slow_down<E: Ends>(&mut self, flow: &Flow<E>, spec: &FlowGroup, duration: Time) {
         let trips = 1.0 + f64::from(u8::from(spec.stack.handshake && flow.transfer.opens));
-        let trip = (flow.trip() + self.between).saturating_sub(self.earliness);
+        let trip = (flow.trip() + self.between)
+            .saturating_sub(self.earliness + self.shortcut(flow.transit.route));
         let trip = trip.as_secs_f64();
         let packets = flow.ends.transfer_packets() as f64;
         let bytes = packets * f64::from(flow.transit.packet_bytes);

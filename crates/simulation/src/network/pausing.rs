@@ -11,6 +11,7 @@ use crate::flow::{Flows, InFlight};
 use crate::ids::{FlowId, LinkId, ResponsiveId};
 use crate::link::Link;
 use crate::link::memory::Place;
+use crate::measured::Measured;
 use crate::pause::{Ingoing, LinkQueue, PauseCounts};
 use crate::pause_frame::Sender;
 use crate::timeline::Timeline;
@@ -85,7 +86,11 @@ impl Network {
         let Some((link, mut sink)) = self.onward(at, flows, timeline) else {
             return;
         };
-        link.pause((class, begins), now, &mut sink);
+        if sink.telemetry.is_some() {
+            link.pause((class, begins), now, &mut Measured(&mut sink));
+        } else {
+            link.pause((class, begins), now, &mut sink);
+        }
         link.arm(at, &mut sink.timeline.calendar);
     }
 

@@ -13,14 +13,21 @@ pub(super) fn class_at(scenario: &Scenario, at: usize, group: usize) -> u8 {
     scenario.links()[at].class_of(name).unwrap_or_default() as u8
 }
 
-/// The groups that go from each link to another one directly after it, as data or as
-/// acknowledgments: pairs of links, and the group.
-fn crossings(scenario: &Scenario) -> impl Iterator<Item = (usize, usize, usize)> {
+/// The groups that go from link number `before` to another one directly after it, as data or as
+/// acknowledgments: the link, and the group.
+fn crossings(scenario: &Scenario, before: usize) -> impl Iterator<Item = (usize, usize)> {
     let groups = scenario.flows().iter().enumerate();
-    groups.flat_map(|(number, group)| {
+    groups.flat_map(move |(number, group)| {
+        let routed = group.routing.is_some();
+        let links = 0..if routed { scenario.links().len() } else { 0 };
+        let reached = links.filter(move |&next| group.leads(before, next));
         let paths = [&group.path, &group.reverse].into_iter();
-        let pairs = paths.flat_map(|path| path.windows(2));
-        pairs.map(move |pair| (pair[0], pair[1], number))
+        let pairs = paths
+            .filter(move |_| !routed)
+            .flat_map(|path| path.windows(2));
+        let on_paths = pairs.filter(move |pair| pair[0] == before);
+        let next = reached.chain(on_paths.map(|pair| pair[1]));
+        next.map(move |link| (link, number))
     })
 }
 
@@ -35,7 +42,7 @@ pub fn may_be_paused(scenario: &Scenario, at: usize) -> bool {
     let is_lossless =
         |link: usize, group: usize| links[link].pfc_of(&scenario.flows()[group].name).is_some();
     links.iter().any(Link::is_lossless)
-        && crossings(scenario).any(|(before, link, group)| before == at && is_lossless(link, group))
+        && crossings(scenario, at).any(|(link, group)| is_lossless(link, group))
 }
 
 /// Whether a link has a lossless queue for the packets of a flow group.
@@ -47,8 +54,15 @@ fn is_lossless_for(scenario: &Scenario, at: usize, group: usize) -> bool {
 /// A lossless class that pauses packets of other classes at a link before it, as a sentence: the
 /// link before has the groups of both classes in one queue, which a pause would stop.
 pub fn mixed_classes(scenario: &Scenario) -> Option<String> {
-    let all: Vec<_> = crossings(scenario).collect();
     let links = scenario.links();
+    if links.iter().all(|link| link.classes.is_empty()) {
+        return None;
+    }
+    let from = |before: usize| {
+        let found = crossings(scenario, before);
+        found.map(move |(link, group)| (before, link, group))
+    };
+    let all: Vec<_> = (0..links.len()).flat_map(from).collect();
     for &(before, at, group) in &all {
         if !is_lossless_for(scenario, at, group) || links[at].classes.is_empty() {
             continue;

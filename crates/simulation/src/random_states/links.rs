@@ -10,9 +10,8 @@ use super::state::{Found, MOST_EVENTS, Rarer, StateKind, seconds};
 
 /// The random states of one link, if any group crosses it.
 pub(crate) fn of_link<'a>(scenario: &'a Scenario, number: usize) -> Vec<Found<'a>> {
-    let crosses = |path: &[usize]| path.contains(&number);
     let mut groups = scenario.flows().iter();
-    if !groups.any(|group| crosses(&group.path) || crosses(&group.reverse)) {
+    if !groups.any(|group| group.crosses(number) || group.reverse.contains(&number)) {
         return Vec::new();
     }
     let link = &scenario.links()[number];
@@ -169,7 +168,7 @@ impl<'a> Crossed<'a> {
     fn random_loss(&self, scenario: &Scenario) -> Option<Found<'a>> {
         let share = self.link.loss.random;
         let groups = scenario.flows().iter();
-        let crossing = groups.filter(|group| group.path.contains(&self.number));
+        let crossing = groups.filter(|group| group.crosses(self.number));
         let offered: Option<f64> = crossing.map(offered).sum();
         let carried = self.link.rate.as_bits_per_second() as f64;
         let packets = offered.unwrap_or(carried).min(carried) / (8.0 * self.packet_bytes);

@@ -16,7 +16,7 @@ pub(crate) fn of_target(scenario: &Scenario) -> Option<Found<'_>> {
     let link = &scenario.links()[target];
     let rate = constant_rate(link).filter(|rate| *rate > 0)?;
     let groups = scenario.flows().iter().zip(0..);
-    let groups = groups.filter(|(spec, _)| spec.path.contains(&target));
+    let groups = groups.filter(|(spec, _)| spec.routing.is_none() && spec.path.contains(&target));
     let sources: Vec<Sources<'_>> = groups
         .filter_map(|(spec, number)| Sources::of(spec, number, link))
         .collect();

@@ -1,14 +1,17 @@
 //! Groups of flows: their draws, their transfers and their rounds.
 
+use std::collections::HashMap;
+
 use forebay_random::{Purpose, Seed, Stream};
-use forebay_scenario::{Distribution, FlowGroup, Scenario, Workload};
+use forebay_scenario::{Distribution, FlowGroup, HostPair, Routing, Scenario, Workload};
 use forebay_units::{Bytes, Time};
 
-use crate::ids::ResponsiveId;
 use crate::measure::transfers::Transfers;
 use crate::refusal::{Refusal, unsupported};
 use crate::sampling::Sampling;
+use crate::traffic::idle_slots::IdleSlots;
 use crate::traffic::incast::Rounds;
+use crate::traffic::ring::{Ring, part};
 
 /// Draws and totals of one group.
 #[derive(Debug)]
@@ -24,10 +27,12 @@ pub struct Group<'a> {
     /// Open-loop transfers that have arrived.
     pub(crate) arrived: u64,
     /// Slots of finished open-loop transfers.
-    pub(crate) idle: Vec<ResponsiveId>,
+    pub(crate) idle: IdleSlots,
     pub(crate) transfers: Transfers,
-    /// Rounds, where the group is an incast.
+    /// Rounds, if the group's flows begin and end them together.
     pub(crate) rounds: Option<Box<Rounds>>,
+    /// Steps, if the group is a ring.
+    pub(crate) ring: Option<Box<Ring>>,
     /// Transfers that each user has begun, for its draws; packets that an application has written.
     pub(crate) begun: Vec<u64>,
 }
@@ -39,7 +44,6 @@ impl<'a> Group<'a> {
         earliness: Time,
     ) -> Self {
         let draws = Sampling::new(seed, spec);
-        let incast = matches!(spec.workload, Workload::Incast { .. });
         let mut group = Self {
             spec,
             pauses: spec
@@ -49,9 +53,16 @@ impl<'a> Group<'a> {
             draws,
             arrivals: draws.stream(0, Purpose::Interarrival),
             arrived: 0,
-            idle: Vec::new(),
+            idle: match spec.routing {
+                Some(_) => IdleSlots::ByPath(HashMap::new()),
+                None => IdleSlots::OnePath(Vec::new()),
+            },
             transfers: Transfers::new(scenario, spec, earliness),
-            rounds: incast.then(|| Box::new(Rounds::new(spec))),
+            rounds: spec
+                .workload
+                .has_rounds()
+                .then(|| Box::new(Rounds::new(spec))),
+            ring: Ring::of(spec).map(Box::new),
             begun: Vec::new(),
         };
         group.begun = vec![0; group.slots() as usize];
@@ -65,6 +76,22 @@ impl<'a> Group<'a> {
             _ if !self.spec.responsive() => 0,
             _ => self.spec.count,
         }
+    }
+
+    /// The hosts of the flow with this index and its spine, where it has no path of its own: equal
+    /// cost multipath routing chooses a spine once for each flow.
+    pub(crate) fn route_of_flow(&self, index: u64) -> Option<(HostPair, usize)> {
+        let routing = self.spec.routing.as_deref()?;
+        let mut stream = self.draws.stream(index, Purpose::Route);
+        Some(choose(routing, routing.pair(index), &mut stream))
+    }
+
+    /// The same of an open-loop transfer, between random hosts.
+    pub(crate) fn route_of_transfer(&self, transfer: u64) -> Option<(HostPair, usize)> {
+        let routing = self.spec.routing.as_deref()?;
+        let mut stream = self.draws.transfer(0, transfer, Purpose::Route);
+        let pair = routing.draw(&mut stream);
+        Some(choose(routing, pair, &mut stream))
     }
 
     /// The time after `now` of the next open-loop arrival, where there is an arrival process.
@@ -119,10 +146,12 @@ impl<'a> Group<'a> {
             Workload::ClosedLoop { size, .. }
             | Workload::Periodic { size, .. }
             | Workload::OpenLoop { size, .. }
+            | Workload::AllToAll { size, .. }
             | Workload::Incast { size, .. } => {
                 let mut stream = self.draws.transfer(index, transfer, Purpose::Size);
                 size.draw(0, 1, &mut stream)
             }
+            Workload::RingAllReduce { .. } => return part(self.spec, payload),
             Workload::ApplicationLimited { .. } => return Some(1),
             _ => return None,
         };
@@ -141,6 +170,12 @@ impl<'a> Group<'a> {
         }
         let mut stream = self.draws.transfer(index, transfer, Purpose::RoundTrip);
         Some(self.spec.rtt.draw(index, self.spec.count, &mut stream))
+    }
+
+    /// Packets of a part that the receiver reports, if the group is a ring.
+    pub fn reported_part(&self, packet_bytes: u32) -> Option<u64> {
+        let size = Bytes::new(u64::from(packet_bytes));
+        part(self.spec, size.saturating_sub(self.spec.stack.header))
     }
 
     /// Whether the scenario says each flow's round trip.
@@ -169,10 +204,22 @@ impl<'a> Group<'a> {
             )));
         }
         let rest = rtt - between;
+        if self.ring.is_some() {
+            // The part arrives after the last link, and its acknowledgment later.
+            let last = spec.path.last();
+            let there = last.map_or(Time::ZERO, |&link| scenario.links()[link].delay);
+            return Ok((there.min(rest), rest.saturating_sub(there)));
+        }
         if spec.reverse.is_empty() {
             return Ok((rest, Time::ZERO));
         }
         let there = Time::from_picos(rest.as_picos() / 2);
         Ok((there, rest - there))
     }
+}
+
+/// Two hosts and the spine between them, each spine with the same probability.
+fn choose(routing: &Routing, pair: HostPair, stream: &mut Stream) -> (HostPair, usize) {
+    let spine = stream.below(routing.paths(pair) as u64) as usize;
+    (pair, spine)
 }

@@ -66,6 +66,12 @@ pub trait Hosts<'a> {
     /// Packets that a flow's application has written and that have not been sent.
     fn backlog(&self, flow: ResponsiveId) -> u64;
 
+    /// The parts of a ring's data that have arrived at the receiver of a flow since the last call,
+    /// if hosts report them: see [`Group::reported_part`].
+    fn take_arrived_parts(&mut self, _flow: ResponsiveId) -> u64 {
+        0
+    }
+
     /// A flow stops for good: its application has nothing more to say.
     fn stop(&mut self, turn: Turn);
 

@@ -1,10 +1,10 @@
 //! The life of a flow: it starts, begins and completes transfers, and stops.
 
 use forebay_random::Purpose;
-use forebay_scenario::Workload;
+use forebay_scenario::{Distribution, Workload};
 use forebay_units::{Bytes, Rate, Time};
 
-use super::Traffic;
+use super::{Traffic, shortened};
 use crate::calendar::event::{Event, Kind};
 use crate::flow::Transfer;
 use crate::ids::GroupId;
@@ -42,7 +42,12 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         if written.is_none() || group.begun[index] == 0 {
             let transfer = group.begun[index];
             group.begun[index] += 1;
+            let more = group
+                .ring
+                .as_mut()
+                .map_or(0, |ring| ring.begin(index as u64));
             self.begin(turn, transfer)?;
+            self.write_parts(turn, more);
             self.send(turn, network, timeline);
         }
         if let Some(rate) = written {
@@ -91,13 +96,17 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         let payload = size.saturating_sub(spec.stack.header);
         let packets = group.packets(flow.index, transfer, payload);
         if let Some(rtt) = group.redrawn_rtt(flow.index, transfer) {
-            let delays = self.hosts.delays(group, self.scenario, rtt)?;
+            let (there, back) = self.hosts.delays(group, self.scenario, rtt)?;
+            let delays = shortened((there, back), group.transfers.shortcut(flow.transit.route));
             self.hosts.set_delays(turn.flow, delays);
         }
         // Users of these keep their connection open from one transfer to the next.
         let stays = matches!(
             spec.workload,
-            Workload::Incast { .. } | Workload::Periodic { .. }
+            Workload::Incast { .. }
+                | Workload::AllToAll { .. }
+                | Workload::RingAllReduce { .. }
+                | Workload::Periodic { .. }
         );
         let opens = !stays || transfer == 0;
         let flow = &mut self.hosts.flows_mut()[turn.flow];
@@ -134,8 +143,10 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         timeline.recorder.record_transfer(flow, Some(turn.now));
         flow.transfer.since = None;
         match &spec.workload {
-            Workload::OpenLoop { .. } => group.idle.push(turn.flow),
-            Workload::Incast { .. } => self.finish_round(number, turn.now, timeline),
+            Workload::OpenLoop { .. } => group.idle.add(flow.transit.route, turn.flow),
+            Workload::Incast { .. } | Workload::AllToAll { .. } => {
+                self.finish_round(number, turn.now, timeline);
+            }
             _ => {
                 if let Some(next) = group.next_transfer(flow.index, since, turn.now) {
                     let event = Event::of_flow(next, Kind::Start, turn.flow);
@@ -145,13 +156,56 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         }
     }
 
+    /// Parts of a ring's data may have arrived at the next host, which then sends as many.
+    pub(super) fn arrive_part(
+        &mut self,
+        turn: Turn,
+        network: &mut Network,
+        timeline: &mut Timeline<'_>,
+    ) {
+        let parts = self.hosts.take_arrived_parts(turn.flow);
+        let flow = &self.hosts.flows()[turn.flow];
+        let (number, index) = (flow.transit.group, flow.index);
+        let Some(ring) = &mut self.groups[number.index()].ring else {
+            return;
+        };
+        let (next, more, is_last) = ring.arrive(index, parts);
+        if let Some(flow) = next.filter(|_| more > 0) {
+            let now = turn.now;
+            self.write_parts(Turn { flow, now }, more);
+            self.send(Turn { flow, now }, network, timeline);
+        }
+        if is_last {
+            let flow = &mut self.hosts.flows_mut()[turn.flow];
+            timeline.recorder.record_transfer(flow, Some(turn.now));
+            flow.transfer.since = None;
+            self.finish_round(number, turn.now, timeline);
+        }
+    }
+
+    /// A host of a ring writes this many more parts.
+    fn write_parts(&mut self, turn: Turn, parts: u64) {
+        let flow = &self.hosts.flows()[turn.flow];
+        let group = &self.groups[flow.transit.group.index()];
+        let packets = group.reported_part(flow.transit.packet_bytes);
+        if let Some(packets) = packets.filter(|_| parts > 0) {
+            self.hosts.write(turn, parts * packets);
+        }
+    }
+
     /// A server of an incast has finished the round, or left: after the last one and a pause all
     /// are asked again.
     fn finish_round(&mut self, number: GroupId, now: Time, timeline: &mut Timeline<'_>) {
         let group = &mut self.groups[number.index()];
-        let (Workload::Incast { pause, delay, .. }, Some(rounds)) =
-            (&group.spec.workload, &mut group.rounds)
-        else {
+        let at_once = Distribution::Value(Time::ZERO);
+        let (pause, delay) = match &group.spec.workload {
+            Workload::Incast { pause, delay, .. } => (pause, delay),
+            Workload::AllToAll { pause, .. } | Workload::RingAllReduce { pause, .. } => {
+                (pause, &at_once)
+            }
+            _ => return,
+        };
+        let Some(rounds) = &mut group.rounds else {
             return;
         };
         let Some(time) = rounds.finish(now) else {
@@ -159,6 +213,9 @@ impl<'a, H: Hosts<'a>> Traffic<'a, H> {
         };
         if timeline.recorder.is_warm() {
             rounds.times.add(time);
+        }
+        if let Some(ring) = &mut group.ring {
+            ring.restart();
         }
         let round = rounds.number();
         let mut stream = group.draws.transfer(0, round, Purpose::Think);

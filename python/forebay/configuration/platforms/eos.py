@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.lossless import PRIORITY, Lossless
 from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import Amount, Class, Curve, Policies, Policy
 from forebay.configuration.platforms.modular_qos import (
@@ -70,6 +71,9 @@ class Eos(Router):
             "rate": "the shaper counts frames, in whole kb/s",
             "rate_layer": "the shaper counts frames",
             "others": "random-detect ecn marks what it can and leaves the rest",
+            "xoff": "EOS pauses at a multiple of the free memory (ingress threshold)",
+            "xon": "no published description of `ingress resume` says what it counts",
+            "headroom": "the 7280R has no published line for it; Trident: --for eos-trident",
         }
 
     @property
@@ -100,21 +104,27 @@ class Eos(Router):
             yield "buffer: a queue of Trident has no fixed limit; it holds as much as is free of the switch's memory"
 
     def write(self, port: Port) -> list[str]:
-        shape = f"   shape rate {port.bits_per_second // 1000} kbps"
+        shape = [f"   shape rate {port.bits_per_second // 1000} kbps"]
         queues = _queues(port.queue)
-        profile = self._profile(queues)
+        if port.lossless is not None:
+            queues = [(PRIORITY, served, queue) for _, served, queue in queues]
+            pausing = ("on", f"priority {PRIORITY} no-drop")
+            shape += [f"   priority-flow-control {words}" for words in pausing]
+        profile = self._profile(queues, port)
         body = [
             line
             for number, traffic_class, queue in queues
             for line in self._queue((number, traffic_class, queue), port)
         ]
-        return [*profile, "interface Ethernet1", shape, *body]
+        return [*profile, "interface Ethernet1", *shape, *body]
 
-    def _profile(self, queues: Sequence[tuple[int, list[str], Queue]]) -> list[str]:
+    def _profile(self, queues: Sequence[tuple[int, list[str], Queue]], port: Port) -> list[str]:
         """The memory's profile, on switches that share it."""
         if not self.shared:
             return []
         found = ["platform trident mmu queue profile FOREBAY"]
+        if port.lossless is not None and port.lossless.headroom is not None:
+            found.append(f"   ingress headroom bytes {port.lossless.headroom}")
         for number, _, queue in queues:
             dynamic = queue.discipline.kind == "dynamic_threshold"
             alpha = Fraction(queue.discipline.number("alpha") if dynamic else 1.0)
@@ -157,7 +167,9 @@ class Eos(Router):
         root = Class("interface", 1, rate=state.speed, layer="l2", child=_by_number(state), percent=percent)
         shape = _TRIDENT if self.shared else _JERICHO
         resolution = resolved(Policy("interface", [root]), assumed, shape)
-        return dataclasses.replace(resolution, skipped=tuple(skipped))
+        lossless = None if state.lossless is None else Lossless(headroom=state.headroom)
+        port = dataclasses.replace(resolution.port, lossless=lossless)
+        return dataclasses.replace(resolution, port=port, skipped=tuple(skipped))
 
 
 def _queues(queue: Queue | Classes) -> list[tuple[int, list[str], Queue]]:
@@ -247,6 +259,15 @@ def _threshold(state: Policies, parsed: ParsedLine) -> None:
     state.policy.of(str(parsed.number("queue")), parsed.line).alpha = float(power)
 
 
+def _no_drop(state: Policies, _: ParsedLine) -> None:
+    """`priority-flow-control priority 3 no-drop`."""
+    state.lossless = Lossless()
+
+
+def _headroom(state: Policies, parsed: ParsedLine) -> None:
+    state.headroom = parsed.number("headroom")
+
+
 def _priority(state: Policies, parsed: ParsedLine) -> None:
     _at(state, parsed).level = 1
 
@@ -301,6 +322,12 @@ _FORMS: Sequence[Form[Handler]] = (
     ),
     Form("random-detect ecn count", ignore),
     Form("platform trident mmu queue profile <word> [apply]", ignore),
+    Form("ingress headroom [bytes] <headroom>", _headroom),
+    Form("ingress threshold|resume|reserved|priority-group ...", ignore),
+    Form("priority-flow-control priority <queue> no-drop", _no_drop),
+    Form("priority-flow-control priority <queue> drop", ignore),
+    Form("priority-flow-control on|off|mode|pause ...", ignore),
+    Form("priority-flow-control on|off", ignore),
     Form("egress unicast queue <queue> threshold <alpha>", _threshold),
     Form("egress unicast queue <queue> reserved [bytes|cells] <weight>", ignore),
     Form("exit|end", ignore),
@@ -312,6 +339,7 @@ _READERS: Mapping[str, Reader] = {
     **amounts(amount=LONGEST, rate=2**32, least=MOST, most=MOST, percent=100, share=100),
     "word": identifier,
     "queue": lambda text: integer(text, "a queue", most=7),
+    "headroom": lambda text: integer(text, "bytes", most=LONGEST),
     "weight": lambda text: integer(text, "a weight", most=15),
     "alpha": _multiple,
 }
@@ -347,9 +375,11 @@ EOS = Eos(
         "uncertain: the latency keyword and its range differ between platforms and releases; check after setting it",
         "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
         "Trident switches share their memory: --for eos-trident",
+        f"lossless: priority {PRIORITY} and its queue stand for yours; the buffer of PFC is not part of these lines",
     ),
     disciplines={"droptail": "latency maximum", **_COMMON, "priority": "transmit queues with priority strict"},
     nearest={**_NEAREST, "dynamic_threshold": "droptail"},
+    pauses={},
     levels=LAST,
     classes=LAST,
     others="queue",
@@ -357,15 +387,19 @@ EOS = Eos(
 EOS_TRIDENT = Eos(
     name="eos-trident",
     title="Arista EOS (Trident: 7050X, 7060X, 7260X)",
-    source=_SOURCE + "platform trident mmu queue profile, as Arista's AVD writes it (eos_cli_config_gen, platform)",
+    source=_SOURCE + "platform trident mmu queue profile with ingress headroom, and priority-flow-control, as Arista's "
+    "AVD writes them (eos_cli_config_gen, platform.schema.yml at 032c0c2c, and its pull request 2796)",
     quirks=(
         "best effort (DSCP 0 to 7) is traffic class 1 and so unicast queue 1; queue 7 is for control traffic",
         "the profile is the whole switch's: every port's queues get its thresholds",
         "uncertain: which multiples a switch takes depends on its model",
+        f"lossless: priority {PRIORITY} and its queue stand for yours; headroom is that of every port of the "
+        "switch, in bytes that it keeps in cells",
         "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
     ),
     disciplines={"dynamic_threshold": "mmu queue profile, threshold", **_COMMON},
     nearest={**_NEAREST, "priority": "classes"},
+    pauses={"headroom": 1},
     levels=LAST,
     classes=LAST,
     others="queue",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from forebay.configuration.access import Framing
+from forebay.configuration.lossless import Lossless
 
 __all__ = ["DEFAULT", "Amount", "Class", "Curve", "Policies", "Policy"]
 
@@ -143,6 +144,10 @@ class Policies:
         The class map, the interface or the profile that a line concerns.
     holding : dict of str to None
         The interfaces and profiles that have queues of their own.
+    lossless : Lossless, optional
+        Levels of a lossless class.
+    headroom : int, optional
+        Headroom in bytes, if a line of the switch states it.
     """
 
     policies: dict[str, Policy] = field(default_factory=dict)
@@ -155,6 +160,8 @@ class Policies:
     matches: dict[str, set[str]] = field(default_factory=dict)
     matching: str = ""
     holding: dict[str, None] = field(default_factory=dict)
+    lossless: Lossless | None = None
+    headroom: int | None = None
 
     def get_or_create(self, name: str) -> Policy:
         """The policy of this name, created at its first use."""

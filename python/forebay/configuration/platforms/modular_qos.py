@@ -283,7 +283,8 @@ def reading(text: str, grammar: Grammar[Handler], assumed: Assumed, shape: Shape
             entry.matches |= state.matches.get(entry.name, set())
     root = _root(state, skipped)
     resolution = resolved(root, assumed, shape, state.speed)
-    return dataclasses.replace(resolution, skipped=tuple(skipped))
+    port = dataclasses.replace(resolution.port, lossless=state.lossless)
+    return dataclasses.replace(resolution, port=port, skipped=tuple(skipped))
 
 
 #: Words that mean something else for an interface than for a class.

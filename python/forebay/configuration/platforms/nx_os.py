@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from forebay.configuration.lossless import PRIORITY, Lossless
 from forebay.configuration.platforms.forms import Form, Grammar, ParsedLine, Reader
 from forebay.configuration.platforms.modular_policy import Amount, Curve, Policies
 from forebay.configuration.platforms.modular_qos import (
@@ -16,6 +17,7 @@ from forebay.configuration.platforms.modular_qos import (
     Unit,
     amounts,
     attach,
+    attach_input,
     identifier,
     ignore,
     reading,
@@ -32,6 +34,7 @@ from forebay.configuration.platforms.platform import Assumed, Reading, round_up_
 from forebay.configuration.platforms.routers import WRED, Router, members, percents
 from forebay.configuration.port import Classes, Limit, Port, Queue
 from forebay.configuration.reading import Mistake, integer
+from forebay.errors import InputError
 
 __all__ = ["NX_OS"]
 
@@ -43,6 +46,10 @@ DYNAMIC = range(11)
 #: Speeds to which an interface can be set, in Mb/s.
 SPEEDS = (100, 1000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000, 800_000)
 REST = "c-out-8q-q-default"
+#: Bytes of a memory cell, of which published `pause buffer-size` lines have whole numbers.
+CELL = 208
+#: Largest frame in the network-qos classes of public configurations.
+MTU = 9216
 QUEUES = (*(f"c-out-8q-q{number}" for number in range(7, 0, -1)), REST)
 
 _UNITS = {
@@ -72,6 +79,7 @@ class NxOs(Router):
             f"{', '.join(f'{speed / 1000:g}' for speed in SPEEDS)} Gb/s",
             "rate_layer": "shapers count frames, speeds of ports preamble and gap too",
             "others": "WRED drops what it cannot mark",
+            **dict.fromkeys(("xoff", "xon", "headroom"), f"whole cells of {CELL} bytes"),
         }
 
     def link(self, port: Port) -> tuple[int | None, str]:
@@ -97,13 +105,38 @@ class NxOs(Router):
             speed = [f"  speed {port.bits_per_second // 10**6}"]
         if isinstance(port.queue, Queue):
             shape = [] if speed else [f"    shape min 0 kbps max {port.bits_per_second // 1000} kbps"]
-            lines += [f"  class type queuing {REST}", *shape, *_queue(port.queue)]
+            served = REST if port.lossless is None else f"c-out-8q-q{PRIORITY}"
+            lines += [f"  class type queuing {served}", *shape, *_queue(port.queue)]
         else:
             lines += _classes(port.queue)
-        return [*lines, "interface Ethernet1/1", *speed, "  service-policy type queuing output FOREBAY"]
+        pausing = [] if port.lossless is None else ["  priority-flow-control mode on"]
+        attached = ["interface Ethernet1/1", *speed, *pausing, "  service-policy type queuing output FOREBAY"]
+        return [*_network_qos(port.lossless), *lines, *attached]
 
     def read(self, text: str, assumed: Assumed) -> Reading:
         return reading(text, _GRAMMAR, assumed, _SHAPE, comment="")
+
+
+def _network_qos(lossless: Lossless | None) -> list[str]:
+    """The system's policies of the lossless class: PFC, and the buffer in which a port waits for the pause."""
+    if lossless is None:
+        return []
+    size = (lossless.xoff or 0) + (lossless.headroom or 0)
+    levels = f"pause-threshold {lossless.xoff} resume-threshold {lossless.xon}"
+    return [
+        "policy-map type network-qos FOREBAY-LOSSLESS",
+        f"  class type network-qos c-8q-nq{PRIORITY}",
+        f"    mtu {MTU}",
+        f"    pause pfc-cos {PRIORITY}",
+        "  class type network-qos c-8q-nq-default",
+        f"    mtu {MTU}",
+        "policy-map type queuing FOREBAY-PAUSE",
+        f"  class type queuing c-in-q{PRIORITY}",
+        f"    pause buffer-size {size} {levels}",
+        "system qos",
+        "  service-policy type network-qos FOREBAY-LOSSLESS",
+        "  service-policy type queuing input FOREBAY-PAUSE",
+    ]
 
 
 def _queue(queue: Queue) -> list[str]:
@@ -158,6 +191,22 @@ def _dynamic(state: Policies, parsed: ParsedLine) -> None:
     state.current(parsed.line).alpha = 2.0 ** (parsed.number("power") - 7)
 
 
+def _pause(state: Policies, parsed: ParsedLine) -> None:
+    """`pause buffer-size ...`: the levels of an incoming queue."""
+    size, xoff, xon = (parsed.number(name) for name in ("pause_size", "pause_at", "resume_at"))
+    if size < xoff:
+        raise InputError(
+            f"translate: line {parsed.line}: found a pause-threshold of {xoff} above the buffer-size; allowed: up to "
+            f"{size}"
+        )
+    state.lossless = Lossless(xoff, xon, size - xoff)
+
+
+def _pause_priority(state: Policies, _: ParsedLine) -> None:
+    """`pause pfc-cos 3`: a lossless class, whose levels may be the device's own."""
+    state.lossless = state.lossless or Lossless()
+
+
 def _curve(state: Policies, parsed: ParsedLine) -> None:
     entry = state.current(parsed.line)
     least = Amount(parsed.number("least"), parsed.word("unit"), parsed.line)
@@ -201,6 +250,13 @@ _CONFIGURED: Sequence[Form[Handler]] = (
     Form("policy-map type qos|network-qos|control-plane|pbr <policy>", start_other),
     Form("class-map type network-qos|control-plane [match-any|match-all] <class>", start_other),
     Form("class type network-qos|qos <class>", ignore),
+    Form("mtu <count>", ignore),
+    Form("pause pfc-cos <count>", _pause_priority),
+    Form("pause no-drop", _pause_priority),
+    Form("pause buffer-size <pause_size> pause-threshold <pause_at> resume-threshold <resume_at>", _pause),
+    Form("priority-flow-control mode on|off|auto", ignore),
+    Form("priority-flow-control watch-dog-interval on|off", ignore),
+    Form("service-policy type queuing input <policy>", attach_input),
     Form("class <class>", ignore),
     Form("service-policy type qos|network-qos input|output <policy>", ignore),
     Form("service-policy type network-qos <policy>", ignore),
@@ -247,6 +303,7 @@ def _interface(text: str) -> str:
 
 
 _READERS: Mapping[str, Reader] = {
+    **dict.fromkeys(("pause_size", "pause_at", "resume_at"), lambda text: integer(text, "bytes", most=MOST)),
     **amounts(amount=MOST, level=8, rate=10**12, least=MOST, most=MOST, percent=100, speed=10**6),
     **dict.fromkeys(("policy", "class", "word"), identifier),
     "count": lambda text: integer(text, "a rate"),
@@ -274,10 +331,15 @@ NX_OS = NxOs(
     title="Cisco NX-OS (Nexus 9000)",
     source="Cisco, 'Cisco Nexus 9000 Series NX-OS Command Reference (Configuration Commands), Release 9.3(x)', "
     "queue-limit (dynamic: 0-1/128 to 10-8), random-detect; 'Cisco Nexus 9000 Series NX-OS Quality of Service "
-    "Configuration Guide', 'Configuring Queuing and Scheduling'",
+    "Configuration Guide', 'Configuring Queuing and Scheduling' and, Release 10.5(x), 'Configuring Priority Flow "
+    "Control'; pause lines as public configurations of Nexus 9000 have them",
     quirks=(
         "the queues' class maps are the system's own and match qos-group 1 to 7, which a policy of type qos sets",
         "a fixed queue-limit takes the queue out of the switch's dynamic sharing; the memory of one slice bounds it",
+        f"lossless: one network-qos policy holds for the whole switch; mtu {MTU} is that of public configurations, and "
+        f"priority {PRIORITY} and its classes stand for yours",
+        f"uncertain: the memory has cells of {CELL} bytes, as the pause lines of public configurations suggest; models "
+        "have minima, such as 27,456 and 12,480 bytes",
         "uncertain: whether shapers count the check sequence and the gap depends on the model; 18 bytes a frame more "
         "than IP are assumed",
         "uncertain: kbytes are read as 1000 bytes; the lines are in bytes",
@@ -293,4 +355,5 @@ NX_OS = NxOs(
     nearest={**dict.fromkeys(("codel", "cobalt", "pie", "choke"), "red"), "dualpi2": "step"},
     levels=2,
     classes=8,
+    pauses=dict.fromkeys(("xoff", "xon", "headroom"), CELL),
 )

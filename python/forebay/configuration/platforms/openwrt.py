@@ -88,6 +88,7 @@ class OpenWrt:
     )
     shapes: bool = False
     accesses: bool = True
+    pauses: Mapping[str, int] | None = None
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("red", "step", "cobalt", "choke", "dualpi2"), "codel"),

@@ -105,6 +105,8 @@ class Platform(Protocol):
         Whether the platform has token buckets like those of a link's `shaper`.
     accesses : bool
         Whether the platform can count the framing of an access line.
+    pauses : mapping or None
+        Levels of a lossless port that the platform has, each with the bytes of its steps; None without lines for PFC.
     """
 
     @property
@@ -123,6 +125,8 @@ class Platform(Protocol):
     def shapes(self) -> bool: ...  # noqa: D102
     @property
     def accesses(self) -> bool: ...  # noqa: D102
+    @property
+    def pauses(self) -> Mapping[str, int] | None: ...  # noqa: D102
 
     def fit(self, port: Port) -> Fitted:
         """The nearest port that the platform can express; raises `UnsupportedError` if there is none.

@@ -156,6 +156,7 @@ class RouterOs:
     )
     shapes: bool = False
     accesses: bool = False
+    pauses: Mapping[str, int] | None = None
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "step", "cobalt", "choke", "dualpi2"), "codel"),

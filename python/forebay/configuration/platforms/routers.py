@@ -55,7 +55,7 @@ class Router(ABC):
 
     Attributes
     ----------
-    name, title, source, quirks, disciplines, nearest, shapes, accesses
+    name, title, source, quirks, disciplines, nearest, shapes, accesses, pauses
         See `Platform`.
     levels : int
         Number of strict priorities; classes without one count as the last.
@@ -77,6 +77,7 @@ class Router(ABC):
     marks: bool = True
     shapes: bool = False
     accesses: bool = False
+    pauses: Mapping[str, int] | None = None
 
     @property
     @abstractmethod

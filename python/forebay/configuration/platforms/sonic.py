@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from forebay.configuration.lossless import PRIORITY, Lossless
 from forebay.configuration.platforms.platform import (
     CODE_POINTS,
     Assumed,
@@ -31,6 +32,8 @@ __all__ = ["SONIC", "Sonic"]
 #: Placeholder for the name of the interface.
 PORT = "Ethernet0"
 POOL = "egress_lossy_pool"
+#: The pool of lossless priority groups (pg_profile_lookup, buffers_config.j2), and the profile of the written group.
+LOSSLESS_POOL, GROUP = "ingress_lossless_pool", "forebay_lossless"
 #: Queues of a port.
 QUEUES = 8
 #: Bytes of an Ethernet frame beside the IP packet, which the chip's counters include.
@@ -68,6 +71,9 @@ class Sonic:
     )
     shapes: bool = False
     accesses: bool = False
+    pauses: Mapping[str, int] | None = dataclasses.field(
+        default_factory=lambda: {"xoff": 1, "xon": 1, "headroom": 1},
+    )
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {
             **dict.fromkeys(("pie", "codel", "cobalt", "choke"), "red"),
@@ -82,11 +88,17 @@ class Sonic:
         notes: list[str] = []
         memory = None if port.memory is None or _dynamic(port) else round_up_to_bytes(port.memory, port.packet)
         changed = dataclasses.replace(port, rate=rate, layer="l3", memory=memory)
+        if port.lossless is not None:
+            notes.append(
+                f"priority {PRIORITY}, its group and its queue: replace them by those of your lossless traffic"
+            )
         queue = port.queue
         if port.memory is not None:
             reasons["memory"] = "it is the pool's size, in bytes"
         else:
-            notes.append(f"{POOL}: not written, as the scenario has no memory of the chip; the switch has to have it")
+            notes.append(
+                f"{_pool_name(port)}: not written, as the scenario has no memory of the chip; the switch has to have it"
+            )
         if isinstance(queue, Queue) and queue.discipline.kind == "priority":
             queue, of_bands = bands(self.name, port, queue, most=QUEUES)
             notes.extend(of_bands)
@@ -215,10 +227,10 @@ class Sonic:
         """The fragment as JSON, one entry per line."""
         queues = [queue for _, queue in port.queues()]
         names = ["forebay"] if isinstance(port.queue, Queue) else [f"forebay_{n}" for n in range(len(queues))]
-        numbers = [len(queues) - 1 - n for n in range(len(queues))]
+        numbers = [len(queues) - 1 - n for n in range(len(queues))] if port.lossless is None else [PRIORITY]
         pool = _pool(port)
         tables: dict[str, dict[str, dict[str, str]]] = {
-            **({"BUFFER_POOL": {POOL: pool}} if pool else {}),
+            **({"BUFFER_POOL": {_pool_name(port): pool}} if pool else {}),
             "BUFFER_PROFILE": {name: _profile(queue, port) for name, queue in zip(names, queues, strict=True)},
             "BUFFER_QUEUE": {
                 f"{PORT}|{number}": {"profile": name} for name, number in zip(names, numbers, strict=True)
@@ -248,6 +260,10 @@ class Sonic:
         tables["SCHEDULER"] = schedulers
         if any(bound.values()):
             tables["QUEUE"] = {key: entry for key, entry in bound.items() if entry}
+        if port.lossless is not None:
+            tables["BUFFER_PROFILE"][GROUP] = _group(port.lossless)
+            tables["BUFFER_PG"] = {f"{PORT}|{PRIORITY}": {"profile": GROUP}}
+            qos_map |= dict.fromkeys(("pfc_enable", "pfcwd_sw_enable"), str(PRIORITY))
         tables["PORT_QOS_MAP"] = {PORT: qos_map}
         return json.dumps(tables, indent=4).splitlines()
 
@@ -278,6 +294,11 @@ def _dynamic(port: Port) -> bool:
     return any(queue.discipline.kind == "dynamic_threshold" for _, queue in port.queues())
 
 
+def _pool_name(port: Port) -> str:
+    """The pool of the port's queues."""
+    return POOL if port.lossless is None else "egress_lossless_pool"
+
+
 def _pool(port: Port) -> dict[str, str]:
     """The pool of the chip; empty if its memory is unknown."""
     shared = [queue.limit for _, queue in port.queues() if queue.discipline.kind == "dynamic_threshold"]
@@ -288,14 +309,22 @@ def _pool(port: Port) -> dict[str, str]:
     return {"type": "egress", "mode": "dynamic" if is_dynamic else "static", "size": str(memory.amount)}
 
 
+def _group(lossless: Lossless) -> dict[str, str]:
+    """The profile of the lossless priority group: `static_th` is where it pauses, and `xoff` is its headroom."""
+    assert lossless.complete, "a scenario has all levels"
+    size = (lossless.xon or 0) + (lossless.headroom or 0)
+    levels = {"size": size, "xon": lossless.xon, "xoff": lossless.headroom, "static_th": lossless.xoff}
+    return {"pool": LOSSLESS_POOL, **{name: str(level) for name, level in levels.items()}}
+
+
 def _profile(queue: Queue, port: Port) -> dict[str, str]:
     if port.memory_alpha is not None:
         size = 0 if port.memory_reserved is None else port.memory_reserved.amount
-        return {"pool": POOL, "size": str(size), "dynamic_th": str(round(math.log2(port.memory_alpha)))}
+        return {"pool": _pool_name(port), "size": str(size), "dynamic_th": str(round(math.log2(port.memory_alpha)))}
     if queue.discipline.kind == "dynamic_threshold":
         power = round(math.log2(queue.discipline.number("alpha")))
-        return {"pool": POOL, "size": "0", "dynamic_th": str(power)}
-    return {"pool": POOL, "size": "0", "static_th": str(queue.limit.amount)}
+        return {"pool": _pool_name(port), "size": "0", "dynamic_th": str(power)}
+    return {"pool": _pool_name(port), "size": "0", "static_th": str(queue.limit.amount)}
 
 
 def _wred(queue: Queue) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from forebay.configuration.lossless import Lossless
 from forebay.configuration.platforms.platform import Assumed, Reading
 from forebay.configuration.port import UNKNOWN, Classes, Discipline, Limit, Port, Queue, TrafficClass
 from forebay.configuration.reading import Mistake, closest, foreign, integer, json_text, signed
@@ -68,7 +69,7 @@ def read_port(text: str, assumed: Assumed) -> Reading:
 
 #: Tables that are read with any fields.
 _MAPS = ("DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP")
-_READ = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
+_READ = ("BUFFER_QUEUE", "BUFFER_PG", "QUEUE", "PORT_QOS_MAP")
 
 
 def _kind(value: object) -> str:
@@ -105,7 +106,7 @@ class _Reader:
     def reading(self) -> Reading:
         self._check()
         queues = self._queues()
-        self._lossless()
+        lossless = self._lossless(alone=len(queues) == 1 and queues[0][2] is None)
         rate, layer = self._rate() or self.assumed.rate, "l3"
         if rate is None and self.assumed.interface is not None and (speed := self._speed()) is not None:
             rate, layer = speed, "l1"
@@ -115,7 +116,7 @@ class _Reader:
             profile, wred, _ = queues[0]
             sharing = self._sharing(profile, wred)
             queue = self._queue(profile, wred) if sharing is None else sharing[0]
-            port = Port(rate, self.assumed.packet, queue, layer, memory)
+            port = Port(rate, self.assumed.packet, queue, layer, memory, lossless=lossless)
             if sharing is not None:
                 _, alpha, reserved = sharing
                 port = dataclasses.replace(port, memory=queue.limit, memory_alpha=alpha, memory_reserved=reserved)
@@ -252,15 +253,27 @@ class _Reader:
         self._say(f"{self.port} has a speed of {entry['speed']} Mb/s, which counts bits on the wire")
         return self._number(entry, "speed") * 10**6
 
-    def _lossless(self) -> None:
-        """Name what a scenario cannot say of the port's lossless priorities."""
+    def _lossless(self, *, alone: bool) -> Lossless | None:
+        """The levels of the lossless priority group of a port with one queue; names what a scenario cannot say."""
         entry = self.tables.get("PORT_QOS_MAP", {}).get(self.port, {})
-        if entry.get("pfc_enable"):
-            named = str(entry["pfc_enable"])
-            word = "priorities" if "," in named else "priority"
-            self.unsimulated.append(f"PFC of {word} {named}: pause frames and their headroom")
+        named = str(entry.get("pfc_enable") or "")
         if entry.get("pfcwd_sw_enable"):
             self.unsimulated.append("the PFC watchdog")
+        if not named:
+            return None
+        group = self._group(named) if alone else None
+        if group is not None and "static_th" in group and "xoff" in group:
+            self._say(f"priority group {named}: static_th is where it pauses, and xoff its headroom")
+            return Lossless(*(self._number(group, name) for name in ("static_th", "xon", "xoff")))
+        word = "priorities" if "," in named else "priority"
+        self.unsimulated.append(f"PFC of {word} {named}: pause frames and their headroom")
+        return None
+
+    def _group(self, priority: str) -> Mapping[str, Any] | None:
+        """The profile of a priority group; None if the text lacks it."""
+        groups = self._of_ports("BUFFER_PG").get(self.port, {}) if priority.isdigit() else {}
+        profile = groups.get(int(priority), {}).get("profile") if groups else None
+        return None if profile in (None, "NULL") else self._referred("BUFFER_PROFILE", profile)
 
     def _sharing(
         self, profile: Mapping[str, Any], wred: Mapping[str, Any] | None

@@ -3,10 +3,13 @@
 //!
 //! Links reorder no packets of a flow, except if their delay falls. Therefore the reordering window
 //! never adapts (RFC 8985 section 7.2, DSACK), and three arrivals above a hole close it at once.
+//! Sprayed packets overtake each other by design: their window is the largest of the RFC from the
+//! beginning, a smoothed round trip, and no arrivals close it.
 
 use std::num::NonZeroU64;
 
 use forebay_congestion::packet::{CongestionEvent, LossState};
+use forebay_scenario::Stack;
 use forebay_units::Time;
 
 use super::algorithm::{Algorithm, DUP_THRESHOLD, Genuine};
@@ -43,6 +46,8 @@ pub(in crate::connection) struct Rack {
     latest: (Time, u64),
     /// Its round trip.
     rtt: Time,
+    /// Whether packets are sprayed.
+    reorders: bool,
     records: Records,
     probe: Option<Probe>,
     /// Whether a probe must leave now.
@@ -52,10 +57,11 @@ pub(in crate::connection) struct Rack {
 }
 
 impl Rack {
-    pub(super) fn new(first: u64) -> Self {
+    pub(super) fn new(stack: &Stack, first: u64) -> Self {
         Self {
             latest: (Time::ZERO, 0),
             rtt: Time::ZERO,
+            reorders: stack.reorders,
             records: Records::new(first),
             probe: None,
             probe_due: false,
@@ -107,11 +113,16 @@ impl Rack {
     /// How long after its sending a packet may be overtaken: the round trip and the reordering
     /// window (RFC 8985 section 6.2 step 4).
     fn rack_timeout(&self, control: &ControlBlock) -> Time {
+        let path = &control.sender.round_trip.path;
+        if self.reorders {
+            return self
+                .rtt
+                .saturating_add(Time::from_secs_f64(path.smoothed_rtt));
+        }
         let many = control.scoreboard.sacked >= DUP_THRESHOLD;
         if many || control.sender.state != LossState::Open {
             return self.rtt;
         }
-        let path = &control.sender.round_trip.path;
         let window = (0.25 * path.min_rtt).min(path.smoothed_rtt);
         self.rtt.saturating_add(Time::from_secs_f64(window))
     }

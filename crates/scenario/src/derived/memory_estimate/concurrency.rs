@@ -33,7 +33,10 @@ impl Scenario {
         let key = |key: &str| format!("flows.{}.{key}", group.name);
         match &group.workload {
             Workload::OpenLoop { interarrival, .. } => {
-                let alive = || self.transfers_alive(group, interarrival);
+                let alive = || match &group.routing {
+                    Some(_) => self.transfers_alive_in_fabric(group, interarrival),
+                    None => self.transfers_alive(group, interarrival),
+                };
                 let groups = self.flows();
                 let here = groups.iter().position(|it| std::ptr::eq(it, group));
                 let most = here.map_or_else(alive, |at| self.alive.of(at, groups.len(), alive));
@@ -491,7 +494,10 @@ fn transfer_packets(group: &FlowGroup) -> f64 {
         | Workload::ClosedLoop { size, .. }
         | Workload::Periodic { size, .. }
         | Workload::OpenLoop { size, .. }
+        | Workload::AllToAll { size, .. }
         | Workload::Incast { size, .. } => size.supremum(),
+        // 2 (n - 1) parts of an n-th.
+        Workload::RingAllReduce { size, .. } => 2.0 * size.get() as f64,
         _ => return f64::INFINITY,
     };
     // A packet more where the last is not full, and the SYN.

@@ -94,7 +94,7 @@ impl Scenario {
             _ => 3.0,
         };
         let seconds = (timers * timer + trips.max(3.0) * trip).min(left);
-        let without_sack = stack.recovery == Recovery::NewReno;
+        let without_sack = !stack.recovery.is_selective();
         let waiting = if known && !without_sack {
             (lost_again(group, window) * seconds).min(AWAITING)
         } else {

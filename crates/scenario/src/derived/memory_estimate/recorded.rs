@@ -111,7 +111,11 @@ impl Scenario {
                     Workload::ClosedLoop { think, .. } => {
                         (think.mean() + group.rtt.infimum()) / flows
                     }
-                    Workload::Incast { pause, .. } => (pause.mean() + group.rtt.infimum()) / flows,
+                    Workload::Incast { pause, .. }
+                    | Workload::AllToAll { pause, .. }
+                    | Workload::RingAllReduce { pause, .. } => {
+                        (pause.mean() + group.rtt.infimum()) / flows
+                    }
                     _ => return flows,
                 };
                 swung(span / every.max(1e-12) + flows)

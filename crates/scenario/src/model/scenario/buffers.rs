@@ -1,12 +1,15 @@
 //! The buffers of a scenario by their keys, a link's or a class's: how large each is, and the
 //! scenario with another.
 
+use std::ops::Range;
+
 use forebay_units::Bytes;
 use serde_json::{Map, Value};
 
 use super::{Scenario, bdp_bytes};
 use crate::model::buffer::BufferReport;
 use crate::model::buffer::{BufferLimit, BufferSize};
+use crate::model::fabric::shape::Role;
 use crate::model::flows::FlowGroup;
 use crate::model::link::Link;
 use crate::model::relative_values::BufferLocation;
@@ -48,6 +51,16 @@ impl Scenario {
             let parts: Vec<String> = shared.into_iter().chain(classes).collect();
             parts.into_iter().map(|part| format!("{part}.buffer"))
         };
+        if let Some(fabric) = &self.fabric {
+            let shape = fabric.shape();
+            let own = shape.role(self.target);
+            let roles = Role::ALL.into_iter().filter(|role| *role != own);
+            let others = roles.flat_map(|role| {
+                let link = &self.links[shape.range(role).0];
+                keys(format!("fabric.{}", role.key()), link)
+            });
+            return keys("link".into(), self.target()).chain(others).collect();
+        }
         let others = self.links.iter().enumerate();
         let others = others.filter(|(at, _)| *at != self.target);
         keys("link".into(), self.target())
@@ -116,6 +129,20 @@ impl Scenario {
     pub(super) fn portable(&self) -> Map<String, Value> {
         let mut map = self.canonical();
         self.relative.write(&mut map);
+        if self.fabric.is_some() {
+            map.shift_remove("links");
+            map.shift_remove("memories");
+            for (at, _) in self
+                .flows
+                .iter()
+                .enumerate()
+                .filter(|(_, group)| group.follows_cables())
+            {
+                if let Some(group) = map["flows"][at].as_object_mut() {
+                    group.shift_remove("rtt");
+                }
+            }
+        }
         map
     }
 
@@ -142,13 +169,16 @@ impl Scenario {
     }
 
     fn find_location(&self, key: &str) -> Option<BufferLocation> {
-        let (link, rest) = match key.strip_prefix("links.") {
-            Some(rest) => {
-                let (name, rest) = rest.split_once('.')?;
-                let known = self.links.iter().position(|link| link.name == name);
-                (known.or_else(|| name.parse().ok())?, rest)
-            }
-            None => (self.target, key.strip_prefix("link.")?),
+        let (link, rest) = if let Some(rest) = key.strip_prefix("links.") {
+            let (name, rest) = rest.split_once('.')?;
+            let known = self.links.iter().position(|link| link.name == name);
+            (known.or_else(|| name.parse().ok())?, rest)
+        } else if let Some(rest) = key.strip_prefix("fabric.") {
+            let (name, rest) = rest.split_once('.')?;
+            let role = Role::ALL.into_iter().find(|role| role.key() == name)?;
+            (self.fabric.as_ref()?.shape().range(role).0, rest)
+        } else {
+            (self.target, key.strip_prefix("link.")?)
         };
         let classes = &self.links.get(link)?.classes;
         let class = match rest.strip_suffix("buffer")? {
@@ -189,12 +219,33 @@ impl Scenario {
                 "at most 1e12 packets or 1e15 bytes; BDP only with responsive flows",
             )),
         })?;
-        match place.class {
-            Some(class) => link.classes[class].buffer = Some(limit),
-            None => link.buffer = limit,
+        for at in self.alike(place.link) {
+            let link = &mut changed.links[at];
+            match place.class {
+                Some(class) => link.classes[class].buffer = Some(limit),
+                None => link.buffer = limit,
+            }
         }
-        changed.relative.set_buffer(place, size);
+        match &mut changed.fabric {
+            Some(fabric) => {
+                let role = fabric.shape().role(place.link);
+                fabric.set_buffer((role, place.class), size.to_string());
+            }
+            None => changed.relative.set_buffer(place, size),
+        }
         Ok(changed)
+    }
+
+    /// The links that have one table with this one: all with its role in a fabric.
+    fn alike(&self, link: usize) -> Range<usize> {
+        match &self.fabric {
+            Some(fabric) => {
+                let shape = fabric.shape();
+                let (first, count) = shape.range(shape.role(link));
+                first..first + count
+            }
+            None => link..link + 1,
+        }
     }
 
     fn report_of(&self, place: BufferLocation) -> BufferReport {
@@ -216,7 +267,7 @@ impl Scenario {
     /// Mean packet size in bytes of what waits at a place; of the link, where a class has no groups
     /// there.
     fn packet_bytes_at(&self, BufferLocation { link, class }: BufferLocation) -> f64 {
-        let here = |group: &&FlowGroup| group.path.contains(&link);
+        let here = |group: &&FlowGroup| group.crosses(link);
         let within = |group: &&FlowGroup| {
             here(group) && class.is_none_or(|_| self.links[link].class_of(&group.name) == class)
         };
@@ -229,7 +280,7 @@ impl Scenario {
 /// Mean and largest packet in bytes at the link of this number: acknowledgments where it carries
 /// nothing else.
 pub(super) fn carried_packets(link: usize, flows: &[FlowGroup]) -> (f64, f64) {
-    let here = flows.iter().filter(|group| group.path.contains(&link));
+    let here = flows.iter().filter(|group| group.crosses(link));
     let back = flows.iter().filter(|group| group.reverse.contains(&link));
     let back = back.map(|group| group.header().get() as f64);
     let least = back.fold(0.0, f64::max);

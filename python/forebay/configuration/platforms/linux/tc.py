@@ -91,6 +91,7 @@ class Linux:
     disciplines: Mapping[str, str] = dataclasses.field(default_factory=lambda: _DISCIPLINES)
     shapes: bool = True
     accesses: bool = True
+    pauses: Mapping[str, int] | None = None
     nearest: Mapping[str, str] = dataclasses.field(
         default_factory=lambda: {"step": "red", "cobalt": "codel", "stfq": "fq_codel", "dynamic_threshold": "droptail"}
     )

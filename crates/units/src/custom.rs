@@ -1,0 +1,133 @@
+//! Algorithms of users, which a program registers while it runs: the parts that controllers and
+//! queue disciplines share. `forebay-congestion` and `forebay-discipline` have the registries.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::{PoisonError, RwLock};
+
+use crate::parameter::{Description, Parameter, ParameterKind, Value};
+
+/// Algorithms that a program registers while it runs, by their names.
+#[derive(Debug)]
+pub struct Registry<T>(RwLock<BTreeMap<&'static str, T>>);
+
+impl<T> Registry<T> {
+    /// The registry without an algorithm.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a registry is a static, and a default is no constant"
+    )]
+    pub const fn new() -> Self {
+        Self(RwLock::new(BTreeMap::new()))
+    }
+
+    /// Registers an algorithm. It replaces one of the same name.
+    pub fn register(&self, name: &'static str, algorithm: T) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(name, algorithm);
+    }
+
+    /// The result of `of` for the algorithm of this name; none if there is no such algorithm.
+    pub fn find<R>(&self, name: &str, of: impl FnOnce(&T) -> R) -> Option<R> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(name).map(of)
+    }
+}
+
+/// The reason for which the code of a user ended a run. It is the payload of an unwinding, because
+/// the callbacks of an algorithm return no errors. The batch of runs catches it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CodeError(pub String);
+
+impl CodeError {
+    /// Ends the run. No panic hook is called, because the code of forebay is not at fault.
+    ///
+    /// # Panics
+    /// Always: the payload is the error.
+    pub fn raise(self) -> ! {
+        resume_unwind(Box::new(self))
+    }
+}
+
+/// The description of an algorithm of a user, with texts that live as long as the program.
+///
+/// Each call uses memory that is never returned. A caller keeps the result for equal input.
+pub fn described(name: &str, title: &str, parameters: Vec<Described>) -> &'static Description {
+    let parameters: Vec<Parameter> = parameters.into_iter().map(Described::leaked).collect();
+    Box::leak(Box::new(Description {
+        name: leaked(name),
+        aliases: &[],
+        title: leaked(title),
+        formula: &[],
+        source: "the code of a user",
+        checked: &[],
+        parameters: parameters.leak(),
+    }))
+}
+
+/// A parameter of an algorithm of a user.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// Key in the scenario file.
+    pub name: String,
+    /// The parameter's meaning.
+    pub meaning: String,
+    /// The kind of its values.
+    pub kind: ParameterKind,
+    /// The value if the scenario gives none.
+    pub default: Value,
+}
+
+impl Described {
+    fn leaked(self) -> Parameter {
+        Parameter {
+            name: leaked(&self.name),
+            meaning: leaked(&self.meaning),
+            kind: self.kind,
+            default: self.default,
+        }
+    }
+}
+
+fn leaked(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_error_reaches_the_catcher_with_its_text() {
+        let caught = std::panic::catch_unwind(|| CodeError("mine.py:3: no".to_owned()).raise());
+        let error = caught.expect_err("it unwinds");
+        assert_eq!(
+            error.downcast_ref::<CodeError>().map(ToString::to_string),
+            Some("mine.py:3: no".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_registry_has_the_last_algorithm_of_each_name() {
+        static KNOWN: Registry<u32> = Registry::new();
+        KNOWN.register("a", 1);
+        KNOWN.register("b", 2);
+        KNOWN.register("a", 3);
+        let found = ["a", "b", "c"].map(|name| KNOWN.find(name, |it| *it));
+        assert_eq!(found, [Some(3), Some(2), None]);
+    }
+
+    #[test]
+    fn a_description_has_the_parameters_in_order() {
+        let parameter = |name: &str| Described {
+            name: name.to_owned(),
+            meaning: "A gain.".to_owned(),
+            kind: ParameterKind::Switch,
+            default: Value::Switch(true),
+        };
+        let made = described("mine.py:Mine", "Mine", vec![parameter("b"), parameter("a")]);
+        let names: Vec<_> = made.parameters.iter().map(|each| each.name).collect();
+        assert_eq!((made.name, names), ("mine.py:Mine", vec!["b", "a"]));
+    }
+}

@@ -1,0 +1,58 @@
+"""Algorithms of the examples, written in Python, have the results of the built-in ones to the last digit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay import Scenario
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "algorithms"
+
+LINK: dict[str, Any] = {"rate": "20Mbps", "buffer": "60p"}
+RUN: dict[str, Any] = {"warmup": "1s", "measure": "6s", "replications": 2}
+TRAFFIC: dict[str, dict[str, Any]] = {
+    "long": {"count": 3, "rtt": {"uniform": ["10ms", "60ms"]}},
+    "timeouts": {"count": 8, "rtt": {"uniform": ["5ms", "20ms"]}, "stack": "linux"},
+    "pauses": {
+        "rtt": "20ms",
+        "workload": {"closed_loop": {"users": 4, "size": {"exponential": "80kB"}, "think": {"exponential": "300ms"}}},
+    },
+    "marks": {"count": 3, "rtt": "30ms", "ecn": True, "stack": "linux"},
+}
+CONTROLLERS = {"newreno": "newreno.py:NewReno", "cubic": "cubic.py:Cubic"}
+
+
+def numbers(cca: Any, traffic: str, queue: Any = "droptail") -> str:
+    """Everything that a report says but the names, the digest and the cost."""
+    link = LINK | {"queue": queue}
+    if traffic == "timeouts":
+        link["buffer"] = "6p"
+    group = {"name": "flows"} | TRAFFIC[traffic] | {"cca": cca}
+    scenario = Scenario.of({"link": link, "flows": [group], "run": RUN}, allow_code=True)
+    plain = json.loads(scenario.run("packet").core.json())
+    return json.dumps({key: plain[key] for key in ("metrics", "groups", "warnings")}, sort_keys=True)
+
+
+def code(place: str, **parameters: Any) -> dict[str, Any]:
+    """An algorithm of the examples, with its text."""
+    file = place.partition(":")[0]
+    return {"python": place, "source": (EXAMPLES / file).read_text(encoding="utf-8")} | parameters
+
+
+@pytest.mark.parametrize("traffic", TRAFFIC)
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_controllers_in_python_have_the_results_of_the_built_in_ones(name: str, traffic: str) -> None:
+    queue = {"kind": "red"} if traffic == "marks" else "droptail"
+    built_in = {"kind": name, "variant": "rfc"}
+    assert numbers(code(CONTROLLERS[name]), traffic, queue) == numbers(built_in, traffic, queue)
+
+
+@pytest.mark.parametrize("traffic", TRAFFIC)
+@pytest.mark.parametrize("target", ["5ms", "2ms"])
+def test_codel_in_python_has_the_results_of_the_built_in_one(traffic: str, target: str) -> None:
+    mine = numbers("cubic", traffic, code("codel.py:CoDel", target=target))
+    assert mine == numbers("cubic", traffic, {"kind": "codel", "target": target})
