@@ -21,6 +21,7 @@
 
 use forebay_discipline::{Backlog, Limit, Packet, Shared};
 use forebay_scenario::{BufferLimit, MemoryThreshold, Scenario};
+use forebay_units::Bytes;
 
 use crate::ids::LinkId;
 use crate::link::Link;
@@ -108,7 +109,7 @@ impl Memories {
                 shared: size - reserved - amount(memory.headroom),
                 headroom: memory.headroom.map(|part| amount(Some(part))),
                 threshold: memory.threshold,
-                cell: memory.cell.map(|cell| cell.get()),
+                cell: memory.cell.map(Bytes::get),
                 queues,
                 levels: Vec::new(),
             }
