@@ -63,6 +63,7 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "memories.chip.size": ("2MB", "3MB"),
     "memories.chip.threshold": ("abm", "lqd"),
     "memories.chip.cell": ("192B", "208B"),
+    "memories.chip.pfc_counters": ("queue", "ingress"),
     "memories.chip.headroom": ("3kB", "4kB"),
     "flows.long.name": ("short", "long"),
     "flows.long.count": ("3", "4"),

@@ -50,7 +50,7 @@ pub use model::flows::{Access, FlowGroup};
 pub use model::link::{Link, RateLayer};
 pub use model::loss::{GilbertElliott, MediumLoss};
 pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
-pub use model::memory::{Memory, MemoryThreshold};
+pub use model::memory::{Memory, MemoryThreshold, PfcCounters};
 pub use model::metric::{Goal, Metric, Relation, Scope, SourcePosition, Unit};
 pub use model::options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

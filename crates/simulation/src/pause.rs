@@ -6,6 +6,10 @@
 //! completes the packet in transmission. Until then more packets arrive; the headroom holds them. A
 //! switch renews a pause before its quanta run out, so that a pause lasts until it is ended.
 //!
+//! The counters of a switch are those of its ingress ports: a sender's bytes count in all lossless
+//! queues of the memory together, if the memory says so. The queue whose packet crosses `xoff`
+//! begins the pause.
+//!
 //! The simulation places the propagation delay of the first link of a path behind its last one.
 //! A packet of a host is therefore not on a cable before the queue. For a host, the delay of the
 //! pause frame contains both directions of the cable; the same packets then arrive after the pause.
@@ -16,7 +20,7 @@ mod topology;
 
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Link, Pfc, Scenario};
+use forebay_scenario::{Link, Pfc, PfcCounters, Scenario};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
@@ -41,14 +45,21 @@ struct Ingress {
     level: u64,
 }
 
-impl Ingress {
+/// A counter of a sender: its bytes in all queues that count it together.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    waiting: u64,
+    /// The queue that pauses the sender.
+    pausing: Option<usize>,
+    /// The bytes above which the headroom begins, during a pause.
+    level: u64,
+}
+
+impl Counter {
     /// The bytes in the headroom.
     fn beyond(&self) -> u64 {
-        if self.is_paused {
-            self.waiting.saturating_sub(self.level)
-        } else {
-            0
-        }
+        self.pausing
+            .map_or(0, |_| self.waiting.saturating_sub(self.level))
     }
 }
 
@@ -58,6 +69,8 @@ struct LosslessQueue {
     place: LinkQueue,
     pfc: Pfc,
     ingress: BTreeMap<Sender, Ingress>,
+    /// All queues that count a sender together, this one among them.
+    peers: Vec<usize>,
 }
 
 /// A link with lossless queues.
@@ -143,7 +156,54 @@ impl PauseControl {
             }));
         }
         control.victims = Victims::new(scenario, control.places());
+        control.join_counters(scenario);
         Some(control)
+    }
+
+    /// Queues of a memory with the counters of a switch count their senders together.
+    fn join_counters(&mut self, scenario: &Scenario) {
+        let memory_of = |queue: &LosslessQueue| {
+            let memory = scenario.links()[queue.place.0.index()].memory?;
+            let counters = scenario.memories()[memory].pfc_counters;
+            (counters == PfcCounters::Ingress).then_some(memory)
+        };
+        let memories: Vec<_> = self.queues.iter().map(memory_of).collect();
+        for (number, queue) in self.queues.iter_mut().enumerate() {
+            let all = 0..memories.len();
+            let is_peer = |other: &usize| {
+                *other == number
+                    || memories[number].is_some() && memories[*other] == memories[number]
+            };
+            queue.peers = all.filter(is_peer).collect();
+        }
+    }
+
+    /// The counter of a sender.
+    fn counter(&self, at: Ingoing) -> Counter {
+        let mut counter = Counter {
+            waiting: 0,
+            pausing: None,
+            level: 0,
+        };
+        for peer in &self.queues[at.queue].peers {
+            let Some(ingress) = self.queues[*peer].ingress.get(&at.sender) else {
+                continue;
+            };
+            counter.waiting += ingress.waiting;
+            if ingress.is_paused {
+                counter.pausing = Some(*peer);
+                counter.level = ingress.level;
+            }
+        }
+        counter
+    }
+
+    /// The headroom of a sender that `queue` pauses grew or shrank.
+    fn move_headroom(&mut self, queue: usize, before: u64, now: u64) {
+        if let Some(link) = &mut self.links[self.queues[queue].place.0.index()] {
+            link.counts.most_headroom = link.counts.most_headroom.max(now);
+            link.in_headroom = link.in_headroom + now - before;
+        }
     }
 
     /// The number of the lossless queue at this place.
@@ -154,6 +214,7 @@ impl PauseControl {
                 place,
                 pfc,
                 ingress: BTreeMap::new(),
+                peers: Vec::new(),
             });
             self.queues.len() - 1
         })
@@ -193,12 +254,11 @@ impl PauseControl {
     /// as for the priority groups of SONiC. If a memory with headroom is full, the headroom begins
     /// with the packet. Otherwise a pause keeps its level.
     pub(crate) fn level(&self, at: Ingoing, place: Option<Place>) -> u64 {
-        let queue = &self.queues[at.queue];
-        let ingress = queue.ingress.get(&at.sender).copied().unwrap_or_default();
+        let (queue, counter) = (&self.queues[at.queue], self.counter(at));
         let is_full = place.is_some_and(|place| place.headroom.is_some() && !place.fits);
-        if ingress.is_paused {
-            let most = if is_full { ingress.waiting } else { u64::MAX };
-            return ingress.level.min(most);
+        if counter.pausing.is_some() {
+            let most = if is_full { counter.waiting } else { u64::MAX };
+            return counter.level.min(most);
         }
         let xoff = queue.pfc.xoff.get();
         let Some(place) = place else {
@@ -214,7 +274,7 @@ impl PauseControl {
             xoff.min(free.unwrap_or(u64::MAX))
         };
         // What waits already is where it is.
-        level.max(ingress.waiting.min(xoff))
+        level.max(counter.waiting.min(xoff))
     }
 
     /// Whether there is memory for `size` more bytes of the sender, if its headroom begins at this
@@ -225,8 +285,7 @@ impl PauseControl {
         (size, level): (u32, u64),
         place: Option<Place>,
     ) -> bool {
-        let queue = &self.queues[at.queue];
-        let waiting = queue.ingress.get(&at.sender).map_or(0, |each| each.waiting);
+        let (queue, waiting) = (&self.queues[at.queue], self.counter(at).waiting);
         let then = waiting + u64::from(size);
         let beyond = then.saturating_sub(level.max(waiting));
         let has_place = place.is_none_or(|place| match place.headroom {
@@ -245,8 +304,16 @@ impl PauseControl {
 
     /// A packet of a sender is about to be sent without a wait.
     pub(crate) fn carry(&mut self, at: Ingoing, size: u32) {
+        let before = self.counter(at);
         let ingress = self.queues[at.queue].ingress.entry(at.sender).or_default();
         ingress.waiting += u64::from(size);
+        // Another queue may pause the sender. The release of the packet restores its headroom.
+        let now = self.counter(at);
+        if let Some(pausing) = now.pausing
+            && let Some(link) = &mut self.links[self.queues[pausing].place.0.index()]
+        {
+            link.in_headroom = link.in_headroom + now.beyond() - before.beyond();
+        }
     }
 
     /// A packet of a sender waits from now on. The headroom of the sender begins at `level`.
@@ -257,28 +324,32 @@ impl PauseControl {
         now: Time,
         calendar: &mut Calendar,
     ) {
+        let before = self.counter(at);
+        let waiting = before.waiting + u64::from(size);
+        let begins = waiting > level && before.pausing.is_none();
+        let pausing = before.pausing.or(begins.then_some(at.queue));
         let queue = &mut self.queues[at.queue];
+        queue.ingress.entry(at.sender).or_default().waiting += u64::from(size);
+        let Some(pausing) = pausing else {
+            return;
+        };
+        let queue = &mut self.queues[pausing];
         let ingress = queue.ingress.entry(at.sender).or_default();
-        let before = ingress.beyond();
-        ingress.waiting += u64::from(size);
-        let begins = ingress.waiting > level && !ingress.is_paused;
+        (ingress.is_paused, ingress.level) = (true, level);
+        self.move_headroom(pausing, before.beyond(), waiting.saturating_sub(level));
         if begins {
-            ingress.is_paused = true;
+            self.begin_pause(at, now, calendar);
         }
-        if ingress.is_paused {
-            ingress.level = level;
+    }
+
+    /// A queue begins to pause a sender.
+    #[cold]
+    fn begin_pause(&mut self, at: Ingoing, now: Time, calendar: &mut Calendar) {
+        if let Some(link) = &mut self.links[self.queues[at.queue].place.0.index()] {
+            link.counts.frames += 1;
         }
-        let beyond = ingress.beyond();
-        let link = queue.place.0;
-        if let Some(link) = &mut self.links[link.index()] {
-            link.counts.most_headroom = link.counts.most_headroom.max(beyond);
-            link.counts.frames += u64::from(begins);
-            link.in_headroom = link.in_headroom + beyond - before;
-        }
-        if begins {
-            self.send_frame((at, true), now, calendar);
-            self.count_hops(at.queue);
-        }
+        self.send_frame((at, true), now, calendar);
+        self.count_hops(at.queue);
     }
 
     /// A packet of a sender waits no longer.
@@ -288,17 +359,29 @@ impl PauseControl {
         (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
+        let before = self.counter(at);
+        let waiting = before.waiting - u64::from(size);
         let queue = &mut self.queues[at.queue];
-        let ingress = queue.ingress.entry(at.sender).or_default();
-        let before = ingress.beyond();
-        ingress.waiting -= u64::from(size);
-        let ends = ingress.is_paused && ingress.waiting <= queue.pfc.xon.get().min(ingress.level);
-        ingress.is_paused &= !ends;
-        let beyond = ingress.beyond();
-        if let Some(link) = &mut self.links[queue.place.0.index()] {
-            link.in_headroom = link.in_headroom + beyond - before;
-        }
+        queue.ingress.entry(at.sender).or_default().waiting -= u64::from(size);
+        let Some(pausing) = before.pausing else {
+            return;
+        };
+        let queue = &mut self.queues[pausing];
+        let ends = waiting <= queue.pfc.xon.get().min(before.level);
         if ends {
+            queue.ingress.entry(at.sender).or_default().is_paused = false;
+        }
+        let beyond = if ends {
+            0
+        } else {
+            waiting.saturating_sub(before.level)
+        };
+        self.move_headroom(pausing, before.beyond(), beyond);
+        if ends {
+            let at = Ingoing {
+                queue: pausing,
+                ..at
+            };
             self.send_frame((at, false), now, calendar);
         }
     }
@@ -339,16 +422,20 @@ impl PauseControl {
     /// Whether the counts of the lossless queue at this place agree with the `bytes` that wait in
     /// it, if they are known, and with its pauses.
     pub(crate) fn agrees(&self, place: LinkQueue, bytes: Option<u64>) -> bool {
-        let mut queues = self.queues.iter().filter(|queue| queue.place == place);
-        queues.all(|queue| {
-            let mut senders = queue.ingress.values();
-            let waiting: u64 = senders.clone().map(|each| each.waiting).sum();
+        let queues = self.queues.iter().enumerate();
+        let mut queues = queues.filter(|(_, queue)| queue.place == place);
+        queues.all(|(number, queue)| {
+            let waiting: u64 = queue.ingress.values().map(|each| each.waiting).sum();
+            let mut senders = queue.ingress.keys();
             bytes.is_none_or(|bytes| waiting == bytes)
-                && senders.all(|each| {
-                    if each.is_paused {
-                        each.waiting > queue.pfc.xon.get().min(each.level)
-                    } else {
-                        each.waiting <= queue.pfc.xoff.get()
+                && senders.all(|sender| {
+                    let counter = self.counter(Ingoing {
+                        queue: number,
+                        sender: *sender,
+                    });
+                    match counter.pausing {
+                        Some(_) => counter.waiting > queue.pfc.xon.get().min(counter.level),
+                        None => counter.waiting <= queue.pfc.xoff.get(),
                     }
                 })
         })
@@ -369,12 +456,17 @@ impl PauseControl {
             link.pauses.restart(now);
             link.counts = PauseCounts::default();
         }
-        for queue in &self.queues {
-            let beyond = queue.ingress.values().map(Ingress::beyond);
-            let beyond = beyond.max().unwrap_or(0);
-            if let Some(link) = &mut self.links[queue.place.0.index()] {
-                link.counts.most_headroom = link.counts.most_headroom.max(beyond);
-            }
+        for number in 0..self.queues.len() {
+            let senders = self.queues[number].ingress.keys().copied();
+            let counters = senders.map(|sender| {
+                self.counter(Ingoing {
+                    queue: number,
+                    sender,
+                })
+            });
+            let own = counters.filter(|counter| counter.pausing == Some(number));
+            let beyond = own.map(|counter| counter.beyond()).max().unwrap_or(0);
+            self.move_headroom(number, beyond, beyond);
         }
         self.restart_spread();
     }

@@ -331,3 +331,90 @@ fn thresholds_of_lossless_queues_count_cells() {
     // Without cells the 21st packet has 780 bytes above the threshold.
     assert_eq!(used(""), 780.0 + 1500.0);
 }
+
+/// Two ports of 5 Gb/s of a switch behind one ingress link of 20 Gb/s, each with a sender.
+fn switch(counters: &str, loads: [u32; 2]) -> Report {
+    let mut text = format!(
+        "[[memories]]\nname = \"chip\"\nsize = \"40MB\"\npfc_counters = \"{counters}\"\n\
+         [[links]]\nname = \"up\"\nrate = \"20Gbps\"\nbuffer = \"100MB\"\ndelay = \"1us\"\n"
+    );
+    for (port, target) in [("left", "target = true\n"), ("right", "")] {
+        let _ = write!(
+            text,
+            "[[links]]\nname = \"{port}\"\nrate = \"5Gbps\"\nbuffer = \"40MB\"\nmemory = \"chip\"\n\
+             pfc = {{ xoff = \"150kB\", xon = \"120kB\", headroom = \"60kB\" }}\n{target}"
+        );
+    }
+    for (port, load) in ["left", "right"].into_iter().zip(loads) {
+        let _ = write!(
+            text,
+            "[[flows]]\nname = \"to-{port}\"\npath = [\"up\", \"{port}\"]\npacket = \"1500B\"\n\
+             workload = {{ cbr = {{ rate = \"{load}Mbps\" }} }}\n"
+        );
+    }
+    run(&(text + "[run]\nwarmup = \"10ms\"\nmeasure = \"10ms\"\n"))
+}
+
+/// The counters of ingress ports: what waits for both ports together stays between `xon` and
+/// `xoff`. The counters of queues let each port hold as much.
+#[test]
+fn an_ingress_port_is_paused_by_its_bytes_in_all_queues() {
+    let held = |report: &Report| {
+        let ports = ["left", "right"].map(|port| of(report, port, Metric::QueueMean));
+        ports.map(|packets| packets * 1500.0)
+    };
+    let [left, right] = held(&switch("ingress", [8000, 8000]));
+    assert!((115e3..=170e3).contains(&(left + right)), "{left} {right}");
+    let [left, right] = held(&switch("queue", [8000, 8000]));
+    for each in [left, right] {
+        assert!((115e3..=170e3).contains(&each), "{left} {right}");
+    }
+    // All packets cross the same cable, whichever counters pause it: neither loses one.
+    for counters in ["ingress", "queue"] {
+        let report = switch(counters, [8000, 7000]);
+        assert!(!lost(&report));
+        let most = ["left", "right"].map(|port| of(&report, port, Metric::HeadroomMax));
+        // Both directions of the cable at 20 Gb/s, and two packets.
+        assert!(
+            most.iter().all(|most| *most <= 2.0 * 2500.0 + 3000.0),
+            "{most:?}"
+        );
+        assert!(of(&report, "up", Metric::PausedTime) > 0.0);
+    }
+}
+
+/// If only one port has a queue, both counters are the same.
+#[test]
+fn the_counters_of_one_busy_port_are_those_of_its_queue() {
+    let (ingress, queue) = (switch("ingress", [8000, 100]), switch("queue", [8000, 100]));
+    assert!(of(&queue, "left", Metric::PauseFrames) > 0.0);
+    let frames = [&ingress, &queue].map(|report| of(report, "left", Metric::PauseFrames));
+    assert!(
+        (frames[0] - frames[1]).abs() <= 0.05 * frames[1],
+        "{frames:?}"
+    );
+    // Hosts are ingress ports of one flow each.
+    let pfc = "xoff = \"30kB\", xon = \"15kB\", headroom = \"60kB\"";
+    let report = |counters: &str| {
+        let memory = format!("size = \"40MB\"\npfc_counters = \"{counters}\"");
+        run(&bursts(&memory, pfc, (8, 2)))
+    };
+    let (ingress, queue) = (report("ingress"), report("queue"));
+    assert!(of(&queue, "port1", Metric::PauseFrames) > 0.0);
+    assert_eq!(ingress.metrics, queue.metrics);
+    assert_eq!(ingress.links, queue.links);
+}
+
+/// Queues that count a sender together compare the same thresholds.
+#[test]
+fn other_thresholds_at_another_queue_of_the_switch_are_refused() {
+    let text = bursts(
+        "size = \"40MB\"\npfc_counters = \"ingress\"",
+        "xoff = \"30kB\", xon = \"15kB\", headroom = \"60kB\"",
+        (2, 2),
+    );
+    let other = text.replacen("xoff = \"30kB\"", "xoff = \"31kB\"", 1);
+    assert!(Scenario::parse(&text, Format::Toml, "test", &[]).is_ok());
+    let error = Scenario::parse(&other, Format::Toml, "test", &[]).expect_err("another xoff");
+    assert!(error.to_string().contains("the same `pfc`"), "{error}");
+}

@@ -30,6 +30,19 @@ keys! {
         /// Size of a cell: each packet occupies whole cells. Without it a packet occupies its
         /// bytes.
         cell: Option<Bytes> = None, key(Maybe(CELL));
+        /// Bytes of a sender that its lossless queues compare with `xoff` and `xon`.
+        pfc_counters: PfcCounters = PfcCounters::Queue, key(Words);
+    }
+}
+
+words! {
+    /// The counters of a sender at the lossless queues of a memory.
+    pub enum PfcCounters {
+        /// Each queue counts the bytes of the sender that wait in it.
+        Queue = "queue",
+        /// The queues count the bytes that wait in all of them, as the ingress port of a switch
+        /// does.
+        Ingress = "ingress",
     }
 }
 
@@ -188,6 +201,7 @@ pub(crate) fn check_memories(
             continue;
         };
         let memory = &memories[number];
+        check_counters((link, cursor), (links, memory, number))?;
         if memory.threshold == MemoryThreshold::Lqd {
             let refused = cursor.get("memory_alpha").or_else(|| cursor.get("pfc"));
             if let Some(refused) = refused {
@@ -230,6 +244,27 @@ pub(crate) fn check_memories(
         }
     }
     Ok(())
+}
+
+/// Refuses a link whose lossless queues have other keys than those that count their senders with
+/// them.
+fn check_counters(
+    (link, cursor): (&Link, &Cursor<'_>),
+    (links, memory, number): (&[Link], &Memory, usize),
+) -> Result<(), ScenarioError> {
+    if memory.pfc_counters == PfcCounters::Queue {
+        return Ok(());
+    }
+    let sharing = links.iter().filter(|other| other.memory == Some(number));
+    let first = sharing.flat_map(Link::lossless_queues).next();
+    if link.lossless_queues().all(|pfc| Some(pfc) == first) {
+        return Ok(());
+    }
+    let here = cursor.get("pfc");
+    Err(here.as_ref().unwrap_or(cursor).error_found(
+        "other values of `pfc` than at another queue of this memory",
+        format!("the same `pfc` at all lossless queues of `{}`, whose counters are those of ingress ports", memory.name),
+    ))
 }
 
 /// Refuses memories whose headroom nothing uses.

@@ -47,6 +47,7 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("links.0.memory_reserved", "\"3kB\""),
     ("memories.0.threshold", "\"lqd\""),
     ("memories.0.cell", "\"192B\""),
+    ("memories.0.pfc_counters", "\"ingress\""),
     ("memories.0.headroom", "\"3kB\""),
     (
         "links.1.pfc",

@@ -179,13 +179,14 @@ impl Memories {
             shared.used.packets += waiting.packets;
             shared.used.bytes += waiting.bytes;
             queue.in_headroom = memory.headroom.map_or(0, |_| headroom(queue.link));
-            queue.held = memory.limit.count(waiting) - queue.in_headroom;
+            queue.held = memory.limit.count(waiting);
         }
+        let in_headroom: u64 = memory.queues.iter().map(|queue| queue.in_headroom).sum();
+        memory.exclude_headroom();
         let link = &mut links[at.index()];
         link.share(shared);
         let has_room = memory.admits(packet.size, at);
         let fits = link.sends_at_once(packet) || has_room;
-        let in_headroom: u64 = memory.queues.iter().map(|queue| queue.in_headroom).sum();
         Some(Place {
             fits,
             free: memory.free(),
@@ -223,6 +224,22 @@ impl Memory {
         let mut arriving = Backlog::default();
         arriving.add(self.occupied(size));
         self.limit.count(arriving)
+    }
+
+    /// Takes the headroom from what the queues hold. With the counters of ingress ports, a queue
+    /// may have begun a pause for which other queues hold the bytes.
+    fn exclude_headroom(&mut self) {
+        let mut of_others = 0;
+        for queue in &mut self.queues {
+            let own = queue.in_headroom.min(queue.held);
+            queue.held -= own;
+            of_others += queue.in_headroom - own;
+        }
+        for queue in &mut self.queues {
+            let part = of_others.min(queue.held);
+            queue.held -= part;
+            of_others -= part;
+        }
     }
 
     /// The rest of the shared part that no queue uses.

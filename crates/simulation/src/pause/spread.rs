@@ -85,7 +85,7 @@ pub(crate) struct MaybeHeld {
 
 impl PauseControl {
     /// The lossless queues that pause a sender now.
-    fn pausing(&self, sender: Sender) -> impl Iterator<Item = usize> {
+    pub(super) fn pausing(&self, sender: Sender) -> impl Iterator<Item = usize> {
         let queues = self.queues.iter().enumerate();
         let pausing = queues.filter(move |(_, queue)| {
             let ingress = queue.ingress.get(&sender);

@@ -5,7 +5,7 @@ use forebay_units::Bytes;
 use crate::model::buffer::BufferLimit;
 use crate::model::fabric::ports::{PortForm, PortTable};
 use crate::model::fabric::shape::{Role, Shape};
-use crate::model::memory::{CELL, Memory, MemorySize, MemoryThreshold, check_parts};
+use crate::model::memory::{CELL, Memory, MemorySize, MemoryThreshold, PfcCounters, check_parts};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, NAME, Table, WholeNumber, Words, words};
 use crate::text::keys::keys;
@@ -63,6 +63,8 @@ keys! {
         headroom: Option<BufferLimit> = None, key(Maybe(MemorySize));
         /// Size of a cell: each packet occupies whole cells.
         cell: Option<Bytes> = None, key(Maybe(CELL));
+        /// Bytes of a sender that its lossless queues compare with `xoff` and `xon`.
+        pfc_counters: PfcCounters = PfcCounters::Queue, key(Words);
     }
 }
 
@@ -89,6 +91,7 @@ impl Fabric {
             threshold: memory.threshold,
             headroom: memory.headroom,
             cell: memory.cell,
+            pfc_counters: memory.pfc_counters,
         };
         let memories: Vec<Memory> = leaves.chain(spines).map(of).collect();
         let table = root.get("fabric").and_then(|fabric| fabric.get("memory"));
