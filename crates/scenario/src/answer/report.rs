@@ -43,7 +43,7 @@ pub struct Report {
     /// Cost of the run.
     pub cost: Cost,
     /// Warnings that a reader must know before using the numbers. They are sentences in JSON, which
-    /// does not restore them: [`Report::kept`] does.
+    /// does not restore them: [`Report::from_cached`] does.
     #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
     /// Traces over time, if they were asked for.
