@@ -31,14 +31,20 @@ pub const HEADER: [&str; 17] = [
     "marked",
 ];
 
-/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`].
-pub const LINK: [&str; 6] = [
+/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`]. The last three
+/// are no numbers where the link takes no part in pauses. `paused` is 1 while it is paused,
+/// `paused_s` the time for which it was paused, and `paused_senders` the number of senders that its
+/// queue pauses now.
+pub const LINK: [&str; 9] = [
     "waiting_packets",
     "backlog_s",
     "utilization",
     "arrivals",
     "drops",
     "marks",
+    "paused",
+    "paused_s",
+    "paused_senders",
 ];
 
 /// Columns of a flow with congestion control: [`forebay_packet::FlowPicture`].
@@ -137,6 +143,10 @@ pub(crate) fn draw(
     ]);
     figures.resize(HEADER.len(), 0.0);
     for link in links {
+        let [paused, paused_s, paused_senders] = link.pauses.map_or([f64::NAN; 3], |pauses| {
+            let paused_s = pauses.paused.as_secs_f64();
+            [f64::from(pauses.is_paused), paused_s, pauses.senders as f64]
+        });
         let row: [f64; LINK.len()] = [
             link.waiting as f64,
             link.backlog_s,
@@ -144,6 +154,9 @@ pub(crate) fn draw(
             link.arrivals as f64,
             link.drops as f64,
             link.marks as f64,
+            paused,
+            paused_s,
+            paused_senders,
         ];
         figures.extend(row);
     }
