@@ -31,11 +31,11 @@ pub const HEADER: [&str; 17] = [
     "marked",
 ];
 
-/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`]. The last three
+/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`]. The last four
 /// are no numbers where the link takes no part in pauses. `paused` is 1 while it is paused,
-/// `paused_s` the time for which it was paused, and `paused_senders` the number of senders that its
-/// queue pauses now.
-pub const LINK: [&str; 9] = [
+/// `paused_s` the time for which it was paused, `paused_senders` the number of senders that its
+/// queue pauses now, and `pausing_s` the time for which it paused one.
+pub const LINK: [&str; 10] = [
     "waiting_packets",
     "backlog_s",
     "utilization",
@@ -45,6 +45,7 @@ pub const LINK: [&str; 9] = [
     "paused",
     "paused_s",
     "paused_senders",
+    "pausing_s",
 ];
 
 /// Columns of a flow with congestion control: [`forebay_packet::FlowPicture`].
@@ -143,22 +144,24 @@ pub(crate) fn draw(
     ]);
     figures.resize(HEADER.len(), 0.0);
     for link in links {
-        let [paused, paused_s, paused_senders] = link.pauses.map_or([f64::NAN; 3], |pauses| {
-            let paused_s = pauses.paused.as_secs_f64();
-            [f64::from(pauses.is_paused), paused_s, pauses.senders as f64]
+        let pauses = link.pauses.map_or([f64::NAN; 4], |pauses| {
+            [
+                f64::from(pauses.is_paused),
+                pauses.paused.as_secs_f64(),
+                pauses.senders as f64,
+                pauses.pausing.as_secs_f64(),
+            ]
         });
-        let row: [f64; LINK.len()] = [
+        let state: [f64; LINK.len() - 4] = [
             link.waiting as f64,
             link.backlog_s,
             link.utilization,
             link.arrivals as f64,
             link.drops as f64,
             link.marks as f64,
-            paused,
-            paused_s,
-            paused_senders,
         ];
-        figures.extend(row);
+        figures.extend(state);
+        figures.extend(pauses);
     }
     for flow in flows {
         let row: [f64; FLOW.len()] = [

@@ -64,8 +64,8 @@ impl Report {
             .collect()
     }
 
-    /// Return the traces: {"flows" | "queue" | "packets" | "transfers" | "pauses": {column: array}},
-    /// or None. The column `link` of pauses is a list.
+    /// Return the traces: {table: {column: array}}, or None. The tables are "flows", "queue",
+    /// "packets", "transfers" and "pauses". The column `link` of pauses is a list.
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if let Some(traces) = &self.1 {
             return Ok(Some(traces.bind(py).clone()));

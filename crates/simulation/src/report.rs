@@ -593,4 +593,6 @@ fn started<E: Ends>(flow: &Flow<E>) -> bool {
     since.is_none_or(|since| since > Time::ZERO)
         || flow.transit.arrived > 0
         || flow.drops_off_target > 0
+        // Packets count from 1. They may never cross the target link.
+        || flow.counts().delivered > 1
 }

@@ -25,6 +25,8 @@ pub struct PauseState {
     pub paused: Time,
     /// Number of senders that its own queues pause: links, classes of links, and hosts.
     pub senders: usize,
+    /// Time for which its own queues paused a sender since then.
+    pub pausing: Time,
 }
 
 impl Network {
@@ -186,6 +188,7 @@ impl Network {
             is_paused: pauses.holds_link(link),
             paused: self.paused_time(link, now).unwrap_or(Time::ZERO),
             senders: pauses.paused_senders(link),
+            pausing: pauses.counts(link, now).unwrap_or_default().time,
         })
     }
 
