@@ -85,7 +85,8 @@ def figure(report: dict[str, Any], metric: str) -> float:
     group, _, name = metric.rpartition(".")
     metrics = report["metrics"]
     if group:
-        [metrics] = [each["metrics"] for each in report["groups"] if each["name"] == group]
+        parts = [*report["groups"], *report.get("links", [])]
+        [metrics] = [each["metrics"] for each in parts if each["name"] == group]
     return float(metrics[name]["mean"])
 
 

@@ -28,8 +28,8 @@ pub use answer::quantile::{listed_quantiles, sorted_quantile};
 pub use answer::report::{
     AcknowledgmentRecord, Bin, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport,
     HeaderFields, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
-    MeasuredDistribution, PacketRecord, QueueSample, Report, Segment, TracedGroup, Traces,
-    TransferRecord, VERSION,
+    MeasuredDistribution, PacketRecord, PauseRecord, QueueSample, Report, Segment, TracedGroup,
+    Traces, TransferRecord, VERSION,
 };
 pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual, parameters};

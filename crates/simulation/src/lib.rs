@@ -60,7 +60,7 @@ pub use measure::probe::{PacketEvent, PacketEventKind, Seen};
 pub use measure::queue_chart::{MOST_SIGNALS, QueueChart, Signals};
 pub use measure::recorder::{Recorder, Returned};
 pub use measure::sampler::WINDOW_UNIT;
-pub use network::Network;
+pub use network::{Network, PauseState};
 pub use pause::{may_be_paused, mixed_classes, takes_part};
 pub use prefetch::prefetch;
 pub use random_states::{RandomState, RandomStates, StateKind};

@@ -14,6 +14,8 @@
 mod pausing;
 mod routes;
 
+pub use pausing::PauseState;
+
 use forebay_discipline::Packet;
 use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;

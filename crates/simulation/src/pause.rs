@@ -17,10 +17,11 @@
 mod deadlock;
 mod spread;
 mod topology;
+mod trace;
 
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Link, Pfc, PfcCounters, Scenario};
+use forebay_scenario::{Link, Pfc, PfcCounters, Scenario, TraceOptions};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
@@ -31,10 +32,12 @@ use crate::link::pauses::Pauses;
 use crate::pause_frame::{PauseFrame, Sender};
 
 use spread::Victims;
+use trace::PauseTrace;
 
 pub(crate) use deadlock::LinkQueue;
 pub(crate) use spread::MaybeHeld;
 pub use topology::{may_be_paused, mixed_classes, takes_part};
+pub(crate) use trace::TracedPause;
 
 /// The counts of a queue for one sender.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,6 +123,8 @@ pub(crate) struct PauseControl {
     /// Whether a queue behind it may pause each link.
     pausable: Vec<bool>,
     victims: Victims,
+    /// The pauses of senders, if they are traced.
+    trace: Option<PauseTrace>,
 }
 
 impl PauseControl {
@@ -141,6 +146,7 @@ impl PauseControl {
             delays: links.iter().map(|link| link.delay).collect(),
             pausable: numbers.map(|at| may_be_paused(scenario, at)).collect(),
             victims: Victims::new(scenario, std::iter::empty()),
+            trace: None,
         };
         for (at, link) in links.iter().enumerate() {
             let queue_of = |group: usize| {
@@ -448,6 +454,24 @@ impl PauseControl {
         let paused = senders.filter(|each| each.is_paused).count();
         let link = self.links[at.index()].as_ref();
         link.is_none_or(|link| link.pauses.are(paused))
+    }
+
+    /// Records the pauses of senders from now on.
+    pub(crate) fn record(&mut self, options: &TraceOptions) {
+        self.trace = Some(PauseTrace::new(options));
+    }
+
+    /// The recorded pauses, in the order in which they began.
+    pub(crate) fn recorded(&self) -> impl Iterator<Item = &TracedPause> {
+        self.trace.iter().flat_map(PauseTrace::pauses)
+    }
+
+    /// The senders that the queues of a link pause now.
+    pub(crate) fn paused_senders(&self, at: usize) -> usize {
+        let queues = self.queues.iter();
+        let here = queues.filter(|queue| queue.place.0.index() == at);
+        let senders = here.flat_map(|queue| queue.ingress.values());
+        senders.filter(|each| each.is_paused).count()
     }
 
     /// The warm-up ends: counting restarts.

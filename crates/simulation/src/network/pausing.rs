@@ -1,5 +1,6 @@
 //! Lossless queues in the network: packets that need headroom, paused links, and deadlocks.
 
+use forebay_scenario::TraceOptions;
 use forebay_units::Time;
 
 use forebay_discipline::Packet;
@@ -12,9 +13,22 @@ use crate::ids::{FlowId, LinkId, ResponsiveId};
 use crate::link::Link;
 use crate::link::memory::Place;
 use crate::measured::Measured;
-use crate::pause::{Ingoing, LinkQueue, PauseCounts};
+use crate::pause::{Ingoing, LinkQueue, PauseCounts, TracedPause};
 use crate::pause_frame::Sender;
 use crate::timeline::Timeline;
+
+/// The pauses at a link at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseState {
+    /// Whether a queue behind it pauses the link, or a class of it.
+    pub is_paused: bool,
+    /// Time for which it was paused since the warm-up, or since the beginning before that.
+    pub paused: Time,
+    /// Number of senders that its own queues pause: links, classes of links, and hosts.
+    pub senders: usize,
+    /// Time for which its own queues paused a sender since then.
+    pub pausing: Time,
+}
 
 impl Network {
     /// Whether a packet may wait that has this place in a shared memory: in that place, or in the
@@ -157,6 +171,30 @@ impl Network {
     /// The pauses that a link's queue began since the warm-up, where the queue is lossless.
     pub(crate) fn pause_counts(&self, link: usize, now: Time) -> Option<PauseCounts> {
         self.pauses.as_ref()?.counts(link, now)
+    }
+
+    /// Records the pauses of senders from now on.
+    pub(crate) fn record_pauses(&mut self, options: &TraceOptions) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.record(options);
+        }
+    }
+
+    /// The recorded pauses of senders, in the order in which they began.
+    pub(crate) fn recorded_pauses(&self) -> impl Iterator<Item = &TracedPause> {
+        self.pauses.iter().flat_map(|pauses| pauses.recorded())
+    }
+
+    /// The pauses at a link at present; none where it takes no part in pauses.
+    pub fn pause_state(&self, link: usize, now: Time) -> Option<PauseState> {
+        let pauses = self.pauses.as_ref()?;
+        let takes_part = pauses.may_pause(link) || pauses.is_lossless(LinkId::new(link));
+        takes_part.then(|| PauseState {
+            is_paused: pauses.holds_link(link),
+            paused: self.paused_time(link, now).unwrap_or(Time::ZERO),
+            senders: pauses.paused_senders(link),
+            pausing: pauses.counts(link, now).unwrap_or_default().time,
+        })
     }
 
     /// Checks the counts of the lossless queues.
