@@ -60,7 +60,9 @@ def _check_header(names: Sequence[str]) -> list[str]:
         bare = name.strip().lower()
         likely = closest(bare, [each for each in RAW if each not in ("nominal", "shaper")]) if bare.isalpha() else ""
         if likely and likely not in found and bare not in _OTHER and _is_near(bare, likely):
-            raise FileFault(f"found the column {clean(name)}; allowed: `{likely}`, if that is meant, or another name", 1)
+            raise FileFault(
+                f"found the column {clean(name)}; allowed: `{likely}`, if that is meant, or another name", 1
+            )
     others = [name for name in others if name.strip() not in PORTS and name.strip() not in ("line", "file")]
     if not others:
         return []
@@ -173,7 +175,9 @@ def _read_json(file: SourceFile) -> Found:
         rejected.append(Rejection(None, str(error).removeprefix(f"{file.name}, ")))
     flush()
     shown = ", ".join(clean(name) for name in list(others)[:8])
-    return Found(pl.concat(frames) if frames else empty_raw(), rejected, [f"keys that are not read: {shown}"] if others else [])
+    return Found(
+        pl.concat(frames) if frames else empty_raw(), rejected, [f"keys that are not read: {shown}"] if others else []
+    )
 
 
 def _text(name: str, value: Any, unit: str) -> str | None:
@@ -185,7 +189,11 @@ def _text(name: str, value: Any, unit: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name}: found {clean(value)}; allowed: a text or a number")
     try:
-        return f"{value:g}{unit}" if isinstance(value, float) and value == value and abs(value) < 1e15 else f"{value}{unit}"
+        return (
+            f"{value:g}{unit}"
+            if isinstance(value, float) and value == value and abs(value) < 1e15
+            else f"{value}{unit}"
+        )
     except (ValueError, OverflowError):
         raise ValueError(f"{name}: found an enormous number; allowed: a number of at most 18 digits") from None
 
@@ -207,7 +215,9 @@ def _read_parquet(file: SourceFile) -> Found:
             pl.col(names[place]).cast(pl.String, strict=False).alias(name) for place, (name, _) in columns.items()
         ).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
-        raise FileFault(f"found a table that cannot be read ({type(error).__name__}); allowed: a Parquet file") from None
+        raise FileFault(
+            f"found a table that cannot be read ({type(error).__name__}); allowed: a Parquet file"
+        ) from None
     lines = frame.select(pl.int_range(1, pl.len() + 1).alias("line"))["line"]
     texts: dict[str, Any] = {name: frame[name] for name in frame.columns}
     return Found(_with_units(frame_of({**texts, "line": lines}), columns.values()), [], notes)
