@@ -149,7 +149,7 @@ def _port(block: _Block, name: str, device: tuple[str, str], policies: Mapping[s
 
 def _is_queueing(line: str) -> bool:
     bare = line.strip()
-    if _INPUT.match(bare) or re.match(r"service-policy type (?:pbr|pdp|qos input|control-plane)", bare):
+    if _INPUT.match(bare) or re.match(r"service-policy (?:(?:type )?(?:pbr|pdp|control)|history) ", bare):
         return False
     # Lines of a transmit queue stand one level below it.
     return _QUEUE.match(bare) is not None or line.startswith("      ")

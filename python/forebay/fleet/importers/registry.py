@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from forebay.fleet.files import FileFault, SourceFile
+from forebay.fleet.importers.cisco import CISCO
 from forebay.fleet.importers.importer import Importer
+from forebay.fleet.importers.junos import JUNOS as JUNOS_TEXT
+from forebay.fleet.importers.netbox import NETBOX
+from forebay.fleet.importers.openconfig import OPENCONFIG
 from forebay.fleet.importers.own import CSV, JSON, PARQUET
+from forebay.fleet.importers.snmp import IF_MIB, LIBRENMS, LIBRENMS_CSV, PROMETHEUS
+from forebay.fleet.importers.sonic import SONIC
 
 __all__ = ["IMPORTERS", "importer_of"]
 
 #: Formats with marks of their own come before plain tables.
-IMPORTERS: tuple[Importer, ...] = (PARQUET, CSV, JSON)
+IMPORTERS: tuple[Importer, ...] = (
+    PARQUET,
+    NETBOX,
+    LIBRENMS_CSV,
+    PROMETHEUS,
+    LIBRENMS,
+    SONIC,
+    OPENCONFIG,
+    JUNOS_TEXT,
+    CISCO,
+    IF_MIB,
+    JSON,
+    CSV,
+)
 
 
 def importer_of(file: SourceFile) -> Importer:
