@@ -153,7 +153,7 @@ def empty_raw() -> pl.DataFrame:
     return pl.DataFrame(schema=_raw_schema())
 
 
-def frame_of(columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
     """A frame of importers with these columns and the others empty; empty texts become null."""
     import polars as pl
 

@@ -63,37 +63,41 @@ def _merge(rows: list[dict[str, Any]], kept: list[dict[str, Any]], rejected: lis
     """Merge the rows of one port."""
 
     def reject(row: dict[str, Any], reason: str) -> None:
-        rejected.append({"file": row["file"], "line": row["line"], "reason": reason})
+        rejected.append({"file": row["file"], "line": row["line"], "reason": f"{_named(row)}: {reason}"})
 
     firsts: dict[str, dict[str, Any]] = {}
-    bad = ""
-    duplicates = []
+    again = []
     for row in rows:
         first = firsts.setdefault(row["file"], row)
         if first is not row:
-            duplicates.append((row, first))
-            if any(row[name] != first[name] for name in RAW):
-                bad = f"{_named(row)}: found it twice with other values; allowed: once in a file"
-    if bad:
+            again.append((row, first))
+    if any(row[name] != first[name] for row, first in again for name in RAW):
         for row in rows:
-            reject(row, bad)
+            reject(row, "found it twice with other values; allowed: once in a file")
         return
-    for row, first in duplicates:
-        reject(row, f"{_named(row)}: found it again, as in line {first['line']}; allowed: once in a file")
-    result = dict(next(iter(firsts.values())))
-    for row in list(firsts.values())[1:]:
+    for row, first in again:
+        reject(row, f"found it again, as in line {first['line']}; allowed: once in a file")
+    result, contradiction = _joined(list(firsts.values()))
+    if not contradiction:
+        kept.append({name: value for name, value in result.items() if not name.startswith("_")})
+        return
+    for row in firsts.values():
+        reject(row, contradiction)
+
+
+def _joined(rows: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """The values of several files together, and the first contradiction between two."""
+    result, contradiction = dict(rows[0]), ""
+    for row in rows[1:]:
         for name in RAW:
             if row[name] is None or name in ("device", "port"):
                 continue
             if result[name] is None:
                 result[name] = row[name]
-            elif name in AGREED and _differ(name, result[name], row[name]):
-                bad = f"{_named(row)}: found `{result[name]}` and `{row[name]}` as {name} in {result['file']} and {row['file']}; allowed: one"
-    if bad:
-        for row in firsts.values():
-            reject(row, bad)
-        return
-    kept.append({name: value for name, value in result.items() if not name.startswith("_")})
+            elif name in AGREED and not contradiction and _differ(name, result[name], row[name]):
+                files = f"{result['file']} and {row['file']}"
+                contradiction = f"found `{result[name]}` and `{row[name]}` as {name} in {files}; allowed: one of them"
+    return result, contradiction
 
 
 def _named(row: dict[str, Any]) -> str:

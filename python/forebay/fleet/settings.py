@@ -63,15 +63,15 @@ def platform_name(text: str) -> str | None:
 def setting_of(translation: Translation) -> Setting:
     """The columns that a translated configuration fills."""
     port = translation.port
-    if port.memory is not None and port.memory_alpha is not None and not isinstance(translation.bytes, type(None)):
+    if port.memory is not None and port.memory_alpha is not None and translation.bytes is not None:
         # One queue alone in a shared memory gets alpha / (1 + alpha) of it (Choudhury and Hahne, 1998).
         part = port.memory_alpha / (1 + port.memory_alpha)
         size = round(port.memory.in_bytes(port.packet) * part)
         return Setting(f"{size}B", size, _queue_of(link_table(port)), port.rate)
     table = link_table(port)
     buffer = re.search(r'^buffer = "(.*)"$', table, re.MULTILINE)
-    size = None if translation.bytes is None else round(translation.bytes)
-    return Setting(None if buffer is None else buffer[1], size, _queue_of(table), port.rate)
+    whole = None if translation.bytes is None else round(translation.bytes)
+    return Setting(None if buffer is None else buffer[1], whole, _queue_of(table), port.rate)
 
 
 def _queue_of(table: str) -> str | None:

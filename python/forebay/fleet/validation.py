@@ -1,4 +1,4 @@
-"""Numbers of the texts of a port, and the first fault of each row: a missing unit, a value out of range, a contradiction.
+"""Numbers of the texts of a port, and the first fault of each row: no unit, out of range, or a contradiction.
 
 All rows are checked at once; only distinct settings of platforms, disciplines and goals are read one by one.
 """
@@ -109,11 +109,11 @@ def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
     for platform, text, bits, mtu in distinct.iter_rows():
         rate = None if bits is None else round(min(bits, FASTEST))
         setting = words(platform, text, rate, mtu if mtu is not None and 64 <= mtu <= 65535 else PACKET)
-        is_read = isinstance(setting, Setting)
-        found["_size"].append(float(setting.bytes) if is_read and setting.bytes is not None else None)
-        found["_discipline"].append(setting.queue if is_read else None)
-        found["_limit"].append(float(setting.rate) if is_read and setting.rate is not None else None)
-        found["_words"].append("" if is_read else setting)
+        known = setting if isinstance(setting, Setting) else Setting(None, None, None, None)
+        found["_size"].append(None if known.bytes is None else float(known.bytes))
+        found["_discipline"].append(known.queue)
+        found["_limit"].append(None if known.rate is None else float(known.rate))
+        found["_words"].append(setting if isinstance(setting, str) else "")
     kinds = {"_size": pl.Float64, "_discipline": pl.String, "_limit": pl.Float64, "_words": pl.String}
     read = distinct.hstack(pl.DataFrame(found, schema=kinds))
     frame = frame.join(read, on=key, how="left", nulls_equal=True, maintain_order="left")

@@ -55,23 +55,31 @@ def _recognizes(file: SourceFile) -> bool:
 def platform_of(text: str, names: Sequence[str]) -> str:
     """The platform of a configuration, by its first lines and the names of its interfaces."""
     head = text[:20_000]
-    joined = " ".join(names)
-    if re.search(r"^!! ?IOS XR|RANCID-CONTENT-TYPE: cisco-xr", head, re.MULTILINE | re.IGNORECASE) or re.search(
-        r"(?:TenGigE|HundredGigE|GigabitEthernet|MgmtEth)[0-9]+/(?:RP|RSP|CPU|[0-9])\S*/", joined
-    ) and re.search(r"^(?: ipv4 address|route-policy|router static$)", text, re.MULTILINE):
+    if _XR.search(head) or (_XR_NAMES.search(" ".join(names)) and _XR_LINES.search(text)):
         return "ios-xr"
-    if re.search(r"RANCID-CONTENT-TYPE: arista|^! (?:device|Command|boot system).*(?:EOS|DCS-|flash:/?EOS)|^daemon Terminattr|"
-                 r"^transceiver qsfp|^management api", head, re.MULTILINE | re.IGNORECASE):  # fmt: skip
-        deep = re.search(r"DCS-7(?:28|50|80|02)0", head)
-        return "eos" if deep or "DCS-" not in head else "eos-trident"
-    if re.search(r"RANCID-CONTENT-TYPE: cisco-nx|^feature |^vdc |^version [0-9]+\.[0-9]+\([0-9]+\)|type (?:queuing|network-qos)|"
-                 r"^boot nxos", head, re.MULTILINE):  # fmt: skip
+    if _EOS.search(head):
+        is_trident = "DCS-" in head and re.search(r"DCS-7(?:28|50|80|02)0", head) is None
+        return "eos-trident" if is_trident else "eos"
+    if _NX_OS.search(head):
         return "nx-os"
-    if re.search(r"^interface Ethernet[0-9]+(?:/[0-9]+)?$", text, re.MULTILINE) and re.search(
-        r"^(?:ip routing|spanning-tree mode|   )", text, re.MULTILINE
-    ) and "\n   " in text:
-        return "eos"
-    return "ios-xe"
+    # EOS indents by three spaces, and its Ethernet ports have one or two numbers.
+    is_eos = re.search(r"^interface Ethernet[0-9]+(?:/[0-9]+)?\n   [a-z]", text, re.MULTILINE)
+    return "eos" if is_eos else "ios-xe"
+
+
+_XR = re.compile(r"^!! ?IOS XR|RANCID-CONTENT-TYPE: cisco-xr", re.MULTILINE | re.IGNORECASE)
+_XR_NAMES = re.compile(r"(?:TenGigE|HundredGigE|GigabitEthernet|MgmtEth)[0-9]+/(?:RP|RSP|CPU|[0-9])\S*/")
+_XR_LINES = re.compile(r"^(?: ipv4 address|route-policy|router static$)", re.MULTILINE)
+_EOS = re.compile(
+    r"RANCID-CONTENT-TYPE: arista|^! (?:device|Command|boot system).*(?:EOS|DCS-|flash:/?EOS)|^daemon TerminAttr|"
+    r"^transceiver qsfp|^management api",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NX_OS = re.compile(
+    r"RANCID-CONTENT-TYPE: cisco-nx|^feature |^vdc |^version [0-9]+\.[0-9]+\([0-9]+\)|type (?:queuing|network-qos)|"
+    r"^boot nxos",
+    re.MULTILINE,
+)
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -140,7 +148,7 @@ def _port(block: _Block, name: str, device: tuple[str, str], policies: Mapping[s
         found.reject(block.line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
     queueing = [line for line in block.lines if _is_queueing(line)]
-    chosen = _of_queue(queueing, block, policies)
+    chosen = _of_queue(queueing, policies)
     text = "\n".join([*(each.text for each in chosen), block.head, *queueing]) + "\n" if queueing else ""
     shown = "\n".join([*(each.text for each in chosen if each.head.startswith("policy")), block.text])
     mtu = next((line.split()[-1] for line in lines if re.match(r"(?:mtu|ip mtu) [0-9]+$", line)), None)
@@ -155,9 +163,8 @@ def _is_queueing(line: str) -> bool:
     return _QUEUE.match(bare) is not None or line.startswith("      ")
 
 
-def _of_queue(queueing: Sequence[str], block: _Block, policies: Mapping[str, _Block]) -> list[_Block]:
+def _of_queue(queueing: Sequence[str], policies: Mapping[str, _Block]) -> list[_Block]:
     """The policies that an interface names, those within them, and their class maps, before those that name them."""
-    del block
     chosen: dict[str, _Block] = {}
 
     def add(name: str, level: int) -> None:

@@ -49,14 +49,22 @@ class _State:
 
 def _recognizes(file: SourceFile) -> bool:
     text = file.beginning
-    if re.search(r"^set (?:system|interfaces|class-of-service|groups|version|protocols|routing-options|policy-options) ", text, re.MULTILINE):
+    if re.search(
+        r"^set (?:system|interfaces|class-of-service|groups|version|protocols|routing-options|policy-options) ",
+        text,
+        re.MULTILINE,
+    ):
         return True
     return re.search(r"^(?:system|interfaces|class-of-service|groups \S+|groups) \{", text, re.MULTILINE) is not None
 
 
 def _read(file: SourceFile) -> Found:
     found, state = Collector(), _State()
-    lines = [line for line in file.text.split("\n") if not re.match(r"\s*(?:/\*.*\*/|version |## |deactivate |delete )", line)]
+    lines = [
+        line
+        for line in file.text.split("\n")
+        if not re.match(r"\s*(?:/\*.*\*/|version |## |deactivate |delete )", line)
+    ]
     try:
         for words in paths("\n".join(lines)):
             _take([word.text for word in words], words[0].line, state)
@@ -92,7 +100,9 @@ def _take(texts: Sequence[str], line: int, state: _State) -> None:
 
 def _set(texts: Sequence[str], first: str = "set ") -> str:
     """A statement as a `set` line; lists in brackets have spaces again."""
-    return first + " ".join(f"[ {text[1:-1].replace(',', ' ')} ]" if text[:1] == "[" and text[-1:] == "]" else text for text in texts)
+    return first + " ".join(
+        f"[ {text[1:-1].replace(',', ' ')} ]" if text[:1] == "[" and text[-1:] == "]" else text for text in texts
+    )
 
 
 def _port(name: str, interface: _Interface, state: _State, file: SourceFile, found: Collector) -> None:
@@ -110,7 +120,11 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
         bare = re.sub(r"^unit \S+ ", "", statement)
         profile = re.match(r"output-traffic-control-profile (\S+)", bare)
         inner = state.profiles.get(profile[1], []) if profile is not None else [bare]
-        lines += [f"set class-of-service interfaces {name} {each}" for each in inner if re.match(r"scheduler-map |shaping-rate ", each)]
+        lines += [
+            f"set class-of-service interfaces {name} {each}"
+            for each in inner
+            if re.match(r"scheduler-map |shaping-rate ", each)
+        ]
     lines = list(dict.fromkeys(line.split(" burst-size")[0] for line in lines))
     maps = any(" scheduler-map " in line for line in lines)
     text = "\n".join([*state.shared, *lines]) + "\n" if maps else ""
@@ -118,7 +132,9 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
         shapers = [line.rpartition(" ")[2] for line in lines if " shaping-rate " in line]
         found.notes += [f"{where}: shaped to {shapers[0]} without a scheduler map"] if shapers else []
     shown = "\n".join([*interface.shown[:40], *lines])
-    add_port(ConfiguredPort(host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000]), found)
+    add_port(
+        ConfiguredPort(host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000]), found
+    )
 
 
 JUNOS = Importer("configuration of Junos", "docs/reference/platforms.md", _recognizes, _read)

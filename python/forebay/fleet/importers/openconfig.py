@@ -126,7 +126,9 @@ def _queue(port: Any, model: _Model) -> tuple[str | None, str | None]:
     if profile is not None and str(profile) not in model.buffers:
         raise _Unread(f"buffer: found no profile {clean(profile)}; allowed: one of buffer-allocation-profiles")
     if max(len(queues), len(named)) > 1:
-        raise _Unread(f"buffer: found {max(len(queues), len(named))} queues; allowed: one, because only their shares are not known")
+        raise _Unread(
+            f"buffer: found {max(len(queues), len(named))} queues; allowed: one, as their shares are not read"
+        )
     buffer = _buffer(queues[0]) if queues else None
     management = _leaf(named[0], "queue-management-profile") if named else None
     if management is None:
@@ -137,10 +139,10 @@ def _queue(port: Any, model: _Model) -> tuple[str | None, str | None]:
 
 
 def _buffer(queue: Mapping[str, Any]) -> str | None:
-    """The dedicated buffer and the static limit in the shared memory together; both are minimum and rest of one limit."""
+    """The limit of a queue: its dedicated buffer, and its static limit in the shared memory in addition."""
     limit = str(_leaf(queue, "shared-buffer-limit-type") or "").rpartition(":")[2]
     if limit == "DYNAMIC_BASED_ON_SCALING_FACTOR":
-        raise _Unread("buffer: found a limit that depends on the free memory; allowed: the size of the memory in `buffer`")
+        raise _Unread("buffer: found a limit that depends on the free memory; allowed: a static limit")
     sizes = [_number(queue, name) for name in ("dedicated-buffer", "static-shared-buffer-limit")]
     times = [_number(queue, f"{name}-temporal") for name in ("dedicated-buffer", "static-shared-buffer-limit")]
     if any(each is not None for each in sizes) and any(each is not None for each in times):

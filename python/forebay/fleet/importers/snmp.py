@@ -56,7 +56,9 @@ class _Ports:
         self.uptimes: dict[str, float] = {}
         self.found = Collector()
 
-    def take(self, labels: Mapping[str, str], name: str, value: float, line: int | None, interval: float | None) -> None:
+    def take(
+        self, labels: Mapping[str, str], name: str, value: float, line: int | None, interval: float | None
+    ) -> None:
         """Add a reading of a port."""
         device = device_of(labels) or self.device
         if name in ("sysUpTime", "sysUpTimeInstance"):
@@ -85,14 +87,16 @@ class _Ports:
                 self.found.reject(reading.line, f"{device} {port}: the interface is disabled; allowed: enabled ones")
                 continue
             if values.get("type") in _VIRTUAL_TYPES:
-                reason = f"{device} {port}: ifType {values['type']:.0f} has no queue of its own; allowed: physical ports"
+                reason = (
+                    f"{device} {port}: ifType {values['type']:.0f} has no queue of its own; allowed: physical ports"
+                )
                 self.found.reject(reading.line, reason)
                 continue
             interval = reading.interval or self.uptimes.get(device)
             texts = {
-                name: f"{values[name]:.0f}" for name in ("sent", "drops", "packets", "mtu") if name in values and (
-                    name == "mtu" or interval is not None
-                )
+                name: f"{values[name]:.0f}"
+                for name in ("sent", "drops", "packets", "mtu")
+                if name in values and (name == "mtu" or interval is not None)
             }
             self.found.add(
                 reading.line,
@@ -116,7 +120,7 @@ def device_of(labels: Mapping[str, str]) -> str:
 
 
 def _rate(values: Mapping[str, float]) -> str | None:
-    """ifHighSpeed before ifSpeed, which cannot state more than 4.29 Gb/s; None for a port without a speed."""
+    """The rate by ifHighSpeed, else by ifSpeed, which cannot state more than 4.29 Gb/s; None without a speed."""
     if values.get("mbps", 0) > 0:
         return f"{values['mbps']:.0f}Mbps"
     if values.get("speed", 0) > 0:
@@ -287,7 +291,11 @@ def readers() -> Iterable[Importer]:
     return (IF_MIB, PROMETHEUS, LIBRENMS, LIBRENMS_CSV)
 
 
-IF_MIB = Importer("Prometheus text (snmp_exporter, node_exporter)", "RFC 2863; snmp_exporter at 1d54f35", _is_text, _read_text)
+IF_MIB = Importer(
+    "Prometheus text (snmp_exporter, node_exporter)", "RFC 2863; snmp_exporter at 1d54f35", _is_text, _read_text
+)
 PROMETHEUS = Importer("answer of Prometheus (JSON)", "Prometheus, 'HTTP API'", _is_query, _read_query)
 LIBRENMS = Importer("LibreNMS ports (JSON)", "LibreNMS, doc/API/Ports.md at 1ee2e8e", _is_librenms, _read_librenms)
-LIBRENMS_CSV = Importer("LibreNMS ports (CSV)", "columns of LibreNMS, doc/API/Ports.md", _is_librenms_csv, _read_librenms_csv)
+LIBRENMS_CSV = Importer(
+    "LibreNMS ports (CSV)", "columns of LibreNMS, doc/API/Ports.md", _is_librenms_csv, _read_librenms_csv
+)

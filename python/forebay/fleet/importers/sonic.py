@@ -1,6 +1,6 @@
 """SONiC's config_db.json: each entry of PORT is a port, with `speed` in Mb/s and the buffers of its queues.
 
-Sources: SONiC Configuration Database Manual; YANG models sonic-port (`speed`: Mb/s), sonic-buffer-queue and sonic-queue.
+Sources: SONiC Configuration Database Manual; YANG models sonic-port (`speed`: Mb/s), sonic-buffer-queue, -queue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _BOUND = ("BUFFER_QUEUE", "QUEUE", "PORT_QOS_MAP")
 
 def _recognizes(file: SourceFile) -> bool:
     text = file.beginning.lstrip()
-    return text.startswith("{") and re.search(r'"(?:DEVICE_METADATA|PORT|BUFFER_PROFILE|BUFFER_QUEUE|PORT_QOS_MAP)"\s*:\s*\{', text) is not None
+    return (
+        text.startswith("{")
+        and re.search(r'"(?:DEVICE_METADATA|PORT|BUFFER_PROFILE|BUFFER_QUEUE|PORT_QOS_MAP)"\s*:\s*\{', text) is not None
+    )
 
 
 def _read(file: SourceFile) -> Found:
@@ -56,7 +59,9 @@ def _read(file: SourceFile) -> Found:
             for table, entries in own.items()
         }
         text = json.dumps({**shared, **of_port}) if {"BUFFER_QUEUE", "QUEUE"} & set(own) else ""
-        shown = json.dumps({"PORT": {name: entry}, **{table: dict(entries) for table, entries in own.items()}}, indent=1)
+        shown = json.dumps(
+            {"PORT": {name: entry}, **{table: dict(entries) for table, entries in own.items()}}, indent=1
+        )
         rate = None if speed is None else f"{speed}Mbps"
         mtu = None if entry.get("mtu") is None else str(entry["mtu"])
         add_port(ConfiguredPort(host, name, "sonic", line, rate, mtu, text, shown[:4000], "Ethernet0"), found)
@@ -68,7 +73,7 @@ def _lines(text: str) -> Mapping[str, int]:
     at = text.find('"PORT"')
     found: dict[str, int] = {}
     first = text.count("\n", 0, max(0, at)) + 1
-    for number, line in enumerate(text[max(0, at):].split("\n"), first):
+    for number, line in enumerate(text[max(0, at) :].split("\n"), first):
         match = re.match(r'\s*"(Ethernet[^"|]*)"\s*:', line)
         if match is not None:
             found.setdefault(match[1], number)
