@@ -39,7 +39,7 @@ def filled(profile: str, rate: str, buffer: str) -> str:
 
 
 def verdict_of(goals: Mapping[str, str]) -> str:
-    """The verdict of a port by those of its goals: a missed lower bound is a small buffer, an upper bound a large one."""
+    """The verdict of a port: a missed lower bound means a small buffer, a missed upper bound a large one."""
     small = any(verdict == "missed" for name, verdict in goals.items() if name.endswith(">="))
     large = any(verdict == "missed" for name, verdict in goals.items() if name.endswith("<="))
     if small or large:
@@ -76,9 +76,16 @@ def _limits(scenario: forebay.Scenario, jobs: int | None) -> dict[str, Any]:
     """The smallest and the largest buffer that meet all goals, in bytes; null if there is none."""
     found: dict[str, Any] = {}
     for name, largest in (("smallest", False), ("largest", True)):
-        size = forebay.recommend(scenario, largest=largest, jobs=jobs).recommendation
-        found[name] = None if size is None else size.bytes
+        answer = forebay.recommend(scenario, largest=largest, jobs=jobs).to_dict()["recommendation"]
+        found[name] = None if answer is None else _bytes(answer, scenario.core.packet_bytes)
     return found
+
+
+def _bytes(answer: Mapping[str, Any], packet: float) -> float:
+    """A buffer of an answer in bytes; the largest one is a value with its unit."""
+    if "bytes" in answer:
+        return float(answer["bytes"])
+    return float(answer["value"]) * (packet if answer["unit"] == "packets" else 1.0)
 
 
 def _write(folder: Path, seed: int, jobs: int | None) -> int:

@@ -14,6 +14,8 @@ __all__ = ["full_name", "merged"]
 
 #: Columns on which two files have to agree.
 AGREED = ("rate", "platform", "buffer", "queue", "profile", "goals")
+#: Columns other than the names of a port, which may differ in case and in length.
+_VALUES = tuple(name for name in RAW if name not in ("device", "port"))
 #: Short names of interfaces in SNMP's ifName, with those of configurations.
 _NAMES = {"gi": "gigabitethernet", "ge": "gigabitethernet", "te": "tengigabitethernet", "tengige": "tengigabitethernet",
           "twe": "twentyfivegige", "fo": "fortygigabitethernet", "fortygige": "fortygigabitethernet",
@@ -71,7 +73,7 @@ def _merge(rows: list[dict[str, Any]], kept: list[dict[str, Any]], rejected: lis
         first = firsts.setdefault(row["file"], row)
         if first is not row:
             again.append((row, first))
-    if any(row[name] != first[name] for row, first in again for name in RAW):
+    if any(row[name] != first[name] for row, first in again for name in _VALUES):
         for row in rows:
             reject(row, "found it twice with other values; allowed: once in a file")
         return
@@ -89,8 +91,8 @@ def _joined(rows: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
     """The values of several files together, and the first contradiction between two."""
     result, contradiction = dict(rows[0]), ""
     for row in rows[1:]:
-        for name in RAW:
-            if row[name] is None or name in ("device", "port"):
+        for name in _VALUES:
+            if row[name] is None:
                 continue
             if result[name] is None:
                 result[name] = row[name]

@@ -189,7 +189,7 @@ def _text(name: str, value: Any, unit: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name}: found {clean(value)}; allowed: a text or a number")
     try:
-        return f"{value:g}{unit}" if isinstance(value, float) and abs(value) < 1e15 else f"{value}{unit}"
+        return f"{value!r}{unit}"
     except (ValueError, OverflowError):
         raise ValueError(f"{name}: found an enormous number; allowed: a number of at most 18 digits") from None
 
