@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from forebay.fleet.columns import RAW
+from forebay.fleet.amounts import bits_per_second
+from forebay.fleet.columns import RAW, REJECTED, schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,77 +48,83 @@ def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
     )
     key = ["_device", "_port", "service_class"]
-    frame = frame.with_columns(pl.len().over(key).alias("_count"))
-    once, several = frame.filter(pl.col("_count") == 1), frame.filter(pl.col("_count") > 1)
-    kept: list[dict[str, Any]] = []
-    rejected: list[dict[str, Any]] = []
-    for group in several.partition_by(key, maintain_order=True) if len(several) else ():
-        _merge(group.to_dicts(), kept, rejected)
     columns = [*RAW, "file", "line"]
-    single = once.select(columns)
-    if kept:
-        single = pl.concat([single, pl.DataFrame(kept, schema=single.schema)])
-    schema = {"file": pl.String, "line": pl.Int64, "reason": pl.String}
-    return single, pl.DataFrame(rejected, schema=schema)
+    frame = frame.with_columns(pl.len().over(key).alias("_count"))
+    once, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
+    rejected = pl.DataFrame(schema=schema(REJECTED))
+    if not len(several):
+        return once, rejected
+    several, duplicates = _without_duplicates(several, key)
+    joined, contradictions = _joined(several, key)
+    return pl.concat([once, joined.select(columns)]), pl.concat([duplicates, contradictions])
 
 
-def _merge(rows: list[dict[str, Any]], kept: list[dict[str, Any]], rejected: list[dict[str, Any]]) -> None:
-    """Merge the rows of one port."""
-
-    def reject(row: dict[str, Any], reason: str) -> None:
-        rejected.append({"file": row["file"], "line": row["line"], "reason": f"{_named(row)}: {reason}"})
-
-    firsts: dict[str, dict[str, Any]] = {}
-    again = []
-    for row in rows:
-        first = firsts.setdefault(row["file"], row)
-        if first is not row:
-            again.append((row, first))
-    if any(row[name] != first[name] for row, first in again for name in _VALUES):
-        for row in rows:
-            reject(row, "found it twice with other values; allowed: once in a file")
-        return
-    for row, first in again:
-        reject(row, f"found it again, as in line {first['line']}; allowed: once in a file")
-    result, contradiction = _joined(list(firsts.values()))
-    if not contradiction:
-        kept.append({name: value for name, value in result.items() if not name.startswith("_")})
-        return
-    for row in firsts.values():
-        reject(row, contradiction)
-
-
-def _joined(rows: list[dict[str, Any]]) -> tuple[dict[str, Any], str]:
-    """The values of several files together, and the first contradiction between two."""
-    result, contradiction = dict(rows[0]), ""
-    for row in rows[1:]:
-        for name in _VALUES:
-            if row[name] is None:
-                continue
-            if result[name] is None:
-                result[name] = row[name]
-            elif name in AGREED and not contradiction and _differ(name, result[name], row[name]):
-                files = f"{result['file']} and {row['file']}"
-                contradiction = f"found `{result[name]}` and `{row[name]}` as {name} in {files}; allowed: one of them"
-    return result, contradiction
-
-
-def _named(row: dict[str, Any]) -> str:
-    return f"{row['device']} {row['port']}"
-
-
-def _differ(name: str, one: str, other: str) -> bool:
-    """Whether two texts mean different things; 10Gbps and 10000000kbps are one rate."""
-    if name == "rate":
-        found = [_bits(one), _bits(other)]
-        return None not in found and found[0] != found[1]
-    return one != other
-
-
-def _bits(text: str) -> float | None:
+def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of ports that are in each file once, and the others as rejected rows."""
     import polars as pl
 
-    from forebay.fleet.amounts import bits_per_second
+    in_file = [*key, "file"]
+    doubled = frame.filter(pl.len().over(in_file) > 1)
+    if not len(doubled):
+        return frame, pl.DataFrame(schema=schema(REJECTED))
+    values = pl.struct(pl.col(name).fill_null("") for name in _VALUES).hash()
+    counted = doubled.with_columns(values.alias("_hash")).group_by(in_file).agg(
+        pl.col("_hash").n_unique(), pl.col("line").first().alias("_first")
+    )  # fmt: skip
+    differing = counted.filter(pl.col("_hash") > 1).select(key).unique().with_columns(pl.lit("x").alias("_differs"))
+    frame = frame.join(counted.drop("_hash"), on=in_file, how="left", nulls_equal=True, maintain_order="left")
+    frame = frame.join(differing, on=key, how="left", nulls_equal=True, maintain_order="left")
+    reason = (
+        pl.when(pl.col("_differs").is_not_null())
+        .then(pl.lit("found it twice with other values; allowed: once in a file"))
+        .when(pl.int_range(pl.len()).over(in_file) > 0)
+        .then(pl.format("found it again, as in line {}; allowed: once in a file", pl.col("_first").fill_null(0)))
+    )
+    frame = frame.with_columns(reason.alias("reason"))
+    return frame.filter(pl.col("reason").is_null()).drop("reason"), _rejected(frame)
 
-    found: float | None = pl.select(bits_per_second(pl.lit(text))).item()
-    return found
+
+def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of several files together, and the rows of ports on which two files contradict each other."""
+    import polars as pl
+
+    # 10Gbps and 10000000kbps are one rate.
+    frame = frame.with_columns(
+        pl.coalesce(bits_per_second(pl.col("rate")).cast(pl.String), "rate").alias("_rate"),
+        *(pl.col(name).alias(f"_{name}") for name in AGREED if name != "rate"),
+    )
+    together = frame.group_by(key, maintain_order=True).agg(
+        *(pl.col(name).drop_nulls().first() for name in RAW if name not in key),
+        pl.col("file", "line").first(),
+        # Equal texts have an equal minimum and maximum, which costs less than to count them.
+        *(pl.col(f"_{name}").min().alias(f"_least_{name}") for name in AGREED),
+        *(pl.col(f"_{name}").max().alias(f"_most_{name}") for name in AGREED),
+    )
+    agree = pl.all_horizontal(
+        (pl.col(f"_least_{name}") == pl.col(f"_most_{name}")).fill_null(value=True) for name in AGREED
+    )
+    wrong = together.filter(~agree).select(key)
+    if not len(wrong):
+        return together, pl.DataFrame(schema=schema(REJECTED))
+    rows = frame.join(wrong, on=key, how="semi", nulls_equal=True)
+    reasons = rows.group_by(key).agg(pl.coalesce(_contradiction(name) for name in AGREED).alias("reason"))
+    rows = rows.join(reasons, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return together.filter(agree), _rejected(rows)
+
+
+def _contradiction(name: str) -> pl.Expr:
+    """The contradiction of one group of rows in a column; null if its rows agree."""
+    import polars as pl
+
+    meaning = pl.col(f"_{name}")
+    known, other = meaning.is_not_null(), meaning != meaning.drop_nulls().first()
+    values = (pl.col(name).filter(known).first(), pl.col(name).filter(other).first())
+    files = (pl.col("file").filter(known).first(), pl.col("file").filter(other).first())
+    return pl.format(f"found `{{}}` and `{{}}` as {name} in {{}} and {{}}; allowed: one of them", *values, *files)
+
+
+def _rejected(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    wrong = frame.filter(pl.col("reason").is_not_null())
+    return wrong.select("file", "line", pl.format("{} {}: {}", "device", "port", "reason").alias("reason"))
