@@ -236,7 +236,10 @@ def test_the_written_table_reads_back_as_itself(tmp_path: Path) -> None:
 
 
 def test_json_rows_have_the_line_where_they_begin(tmp_path: Path) -> None:
-    text = '[\n{"device": "a", "port": "b", "rate": "1G"},\n{"device": "a", "port": "c",\n "rate": 10},\n{"device": "a", "port": {}, "rate": "1G"}]\n'
+    text = (
+        '[\n{"device": "a", "port": "b", "rate": "1G"},\n{"device": "a", "port": "c",\n "rate": 10},\n'
+        '{"device": "a", "port": {}, "rate": "1G"}]\n'
+    )
     found = inventory(tmp_path, text, "ports.json")
     assert [line for line, _ in reasons(found)] == [3, 5]
 

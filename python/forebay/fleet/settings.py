@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -97,10 +98,9 @@ def fault_of_queue(text: str) -> str:
     """The fault of a discipline as `link.queue` writes it, or as a bare name; empty if it is right."""
     value = text if text.startswith(("{", '"', "'")) else f'"{text}"'
     try:
-        tomllib.loads(f"queue = {value}")
+        table = tomllib.loads(f"queue = {value}")["queue"]
         _core.Scenario.parse(
-            f'[link]\nrate = "1Gbps"\nbuffer = "1000kB"\nqueue = {value}\n[[flows]]\nname = "a"\nrtt = "10ms"\n'
-            'cca = "cubic"\n[run]\nmeasure = "1s"\n',
+            f'[link]\nrate = "1Gbps"\nbuffer = "1000kB"\nqueue = {value}\n{_flows(table)}[run]\nmeasure = "1s"\n',
             "toml",
             "queue",
             [],
@@ -109,6 +109,19 @@ def fault_of_queue(text: str) -> str:
         shown = clean(text) + (f" ({error})" if isinstance(error, ForebayError) else "")
         return f"found {shown}; allowed: a discipline such as fq_codel, or its table in braces"
     return ""
+
+
+def _flows(table: object) -> str:
+    """A flow for every group that the classes of a discipline name, and one for the rest."""
+    classes = table.get("classes") if isinstance(table, dict) else None
+    entries = [each for each in classes if isinstance(each, dict)] if isinstance(classes, list) else []
+    named = [name for entry in entries for name in _texts(entry.get("groups"))]
+    names = dict.fromkeys((*named, "rest"))
+    return "".join(f'[[flows]]\nname = {json.dumps(name)}\nrtt = "10ms"\ncca = "cubic"\n' for name in names)
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 @lru_cache(maxsize=MOST_DISTINCT)

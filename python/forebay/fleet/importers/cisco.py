@@ -147,7 +147,7 @@ def _port(block: _Block, name: str, device: tuple[str, str], policies: Mapping[s
     if "shutdown" in lines:
         found.reject(block.line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
-    queueing = [line for line in block.lines if _is_queueing(line)]
+    queueing = list(_queueing(block.lines))
     chosen = _of_queue(queueing, policies)
     text = "\n".join([*(each.text for each in chosen), block.head, *queueing]) + "\n" if queueing else ""
     shown = "\n".join([*(each.text for each in chosen if each.head.startswith("policy")), block.text])
@@ -155,12 +155,20 @@ def _port(block: _Block, name: str, device: tuple[str, str], policies: Mapping[s
     add_port(ConfiguredPort(host, name, platform, block.line, _speed(lines), mtu, text, shown[:4000]), found)
 
 
-def _is_queueing(line: str) -> bool:
-    bare = line.strip()
-    if _INPUT.match(bare) or re.match(r"service-policy (?:(?:type )?(?:pbr|pdp|control)|history) ", bare):
-        return False
-    # Lines of a transmit queue stand one level below it.
-    return _QUEUE.match(bare) is not None or line.startswith("      ")
+def _queueing(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of an interface that concern its queue; those of a transmit queue stand one level below it."""
+    inside, level = False, 0
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if inside and indent > level:
+            yield line
+            continue
+        bare = line.strip()
+        inside = re.match(r"(?:uc-|mc-)?tx-queue [0-9]", bare) is not None
+        level = indent
+        ignored = _INPUT.match(bare) or re.match(r"service-policy (?:(?:type )?(?:pbr|pdp|control)|history) ", bare)
+        if not ignored and _QUEUE.match(bare):
+            yield line
 
 
 def _of_queue(queueing: Sequence[str], policies: Mapping[str, _Block]) -> list[_Block]:

@@ -26,12 +26,13 @@ def _recognizes(file: SourceFile) -> bool:
     text = file.beginning.lstrip()
     return (
         text.startswith("{")
-        and re.search(r'"(?:DEVICE_METADATA|PORT|BUFFER_PROFILE|BUFFER_QUEUE|PORT_QOS_MAP)"\s*:\s*\{', text) is not None
+        and re.search(r'"(?:DEVICE_METADATA|PORT|BUFFER_PROFILE|BUFFER_QUEUE|PORT_QOS_MAP)(?:\|[^"]+)?"\s*:\s*\{', text)
+        is not None
     )
 
 
 def _read(file: SourceFile) -> Found:
-    tables = document_of(file)
+    tables = _nested(document_of(file))
     ports = tables.get("PORT") if isinstance(tables, dict) else None
     if not isinstance(ports, dict) or not ports:
         raise FileFault("found no ports in config_db.json; allowed: a table PORT with entries")
@@ -68,13 +69,29 @@ def _read(file: SourceFile) -> Found:
     return found.found
 
 
+def _nested(tables: Any) -> Any:
+    """Tables of entries, also of a dump with keys such as "PORT|Ethernet0"."""
+    if not isinstance(tables, dict) or not any("|" in name for name in tables):
+        return tables
+    found: dict[str, Any] = {}
+    for name, value in tables.items():
+        table, _, key = name.partition("|")
+        if key:
+            entries = found.setdefault(table, {})
+            if isinstance(entries, dict):
+                entries[key] = value
+        else:
+            found[name] = value
+    return found
+
+
 def _lines(text: str) -> Mapping[str, int]:
     """The line of each port in the text."""
-    at = text.find('"PORT"')
+    at = text.find('"PORT"') if '"PORT"' in text else text.find('"PORT|')
     found: dict[str, int] = {}
     first = text.count("\n", 0, max(0, at)) + 1
     for number, line in enumerate(text[max(0, at) :].split("\n"), first):
-        match = re.match(r'\s*"(Ethernet[^"|]*)"\s*:', line)
+        match = re.match(r'\s*"(?:PORT\|)?(Ethernet[^"|]*)"\s*:', line)
         if match is not None:
             found.setdefault(match[1], number)
     return found
