@@ -278,9 +278,8 @@ def test_a_folder_of_formats_describes_one_network(tmp_path: Path) -> None:
         "leaf1.json": json.dumps(SONIC),
     }
     found = folder_of(tmp_path, files)
-    assert {each.format for each in found.files} == {
-        "configuration of IOS, IOS XR, NX-OS or EOS", "NetBox interfaces", "configuration of Junos", "config_db.json of SONiC",
-    }  # fmt: skip
+    configurations = {f"configuration of {system}" for system in ("IOS, IOS XR, NX-OS or EOS", "Junos")}
+    assert {each.format for each in found.files} == {*configurations, "NetBox interfaces", "config_db.json of SONiC"}
     assert ("edge1", "Ethernet9", 10**8) in found.ports.select("device", "port", "rate_bps").rows()
 
 
