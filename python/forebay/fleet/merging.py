@@ -1,0 +1,130 @@
+"""One row per port: the same port in several files is merged, and contradictions are rejected."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from forebay.fleet.amounts import bits_per_second
+from forebay.fleet.columns import RAW, REJECTED, schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["full_name", "merged"]
+
+#: Columns on which two files have to agree.
+AGREED = ("rate", "platform", "buffer", "queue", "profile", "goals")
+#: Columns other than the names of a port, which may differ in case and in length.
+_VALUES = tuple(name for name in RAW if name not in ("device", "port"))
+#: Short names of interfaces in SNMP's ifName, with those of configurations.
+_NAMES = {"gi": "gigabitethernet", "ge": "gigabitethernet", "te": "tengigabitethernet", "tengige": "tengigabitethernet",
+          "twe": "twentyfivegige", "fo": "fortygigabitethernet", "fortygige": "fortygigabitethernet",
+          "hu": "hundredgige", "hundredgigabitethernet": "hundredgige", "fa": "fastethernet", "et": "ethernet",
+          "eth": "ethernet"}  # fmt: skip
+
+
+def full_name(port: str) -> str:
+    """A name of a port for comparisons: Gi0/0/1 and GigabitEthernet0/0/1 are one; xe-0/0/0 stays."""
+    found = re.match(r"([A-Za-z]+) ?([0-9].*)$", port)
+    if found is None:
+        return port.lower()
+    kind = found[1].lower()
+    return f"{_NAMES.get(kind, kind)}{found[2].lower()}"
+
+
+def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The ports once each, and rejected rows (file, line, reason).
+
+    A port twice in one file is a duplicate: the first row stays if all are equal, else none does. A port in several
+    files has the values of all of them; where two contradict each other, the port is rejected.
+    """
+    import polars as pl
+
+    names = frame.select(pl.col("port").unique())["port"]
+    by_name = {name: full_name(name) for name in names}
+    frame = frame.with_columns(
+        pl.col("device").str.to_lowercase().alias("_device"),
+        pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
+    )
+    key = ["_device", "_port", "service_class"]
+    columns = [*RAW, "file", "line"]
+    frame = frame.with_columns(pl.len().over(key).alias("_count"))
+    once, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
+    rejected = pl.DataFrame(schema=schema(REJECTED))
+    if not len(several):
+        return once, rejected
+    several, duplicates = _without_duplicates(several, key)
+    joined, contradictions = _joined(several, key)
+    return pl.concat([once, joined.select(columns)]), pl.concat([duplicates, contradictions])
+
+
+def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of ports that are in each file once, and the others as rejected rows."""
+    import polars as pl
+
+    in_file = [*key, "file"]
+    doubled = frame.filter(pl.len().over(in_file) > 1)
+    if not len(doubled):
+        return frame, pl.DataFrame(schema=schema(REJECTED))
+    values = pl.struct(pl.col(name).fill_null("") for name in _VALUES).hash()
+    counted = doubled.with_columns(values.alias("_hash")).group_by(in_file).agg(
+        pl.col("_hash").n_unique(), pl.col("line").first().alias("_first")
+    )  # fmt: skip
+    differing = counted.filter(pl.col("_hash") > 1).select(key).unique().with_columns(pl.lit("x").alias("_differs"))
+    frame = frame.join(counted.drop("_hash"), on=in_file, how="left", nulls_equal=True, maintain_order="left")
+    frame = frame.join(differing, on=key, how="left", nulls_equal=True, maintain_order="left")
+    reason = (
+        pl.when(pl.col("_differs").is_not_null())
+        .then(pl.lit("found it twice with other values; allowed: once in a file"))
+        .when(pl.int_range(pl.len()).over(in_file) > 0)
+        .then(pl.format("found it again, as in line {}; allowed: once in a file", pl.col("_first").fill_null(0)))
+    )
+    frame = frame.with_columns(reason.alias("reason"))
+    return frame.filter(pl.col("reason").is_null()).drop("reason"), _rejected(frame)
+
+
+def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The values of several files together, and the rows of ports on which two files contradict each other."""
+    import polars as pl
+
+    # 10Gbps and 10000000kbps are one rate.
+    frame = frame.with_columns(
+        pl.coalesce(bits_per_second(pl.col("rate")).cast(pl.String), "rate").alias("_rate"),
+        *(pl.col(name).alias(f"_{name}") for name in AGREED if name != "rate"),
+    )
+    together = frame.group_by(key, maintain_order=True).agg(
+        *(pl.col(name).drop_nulls().first() for name in RAW if name not in key),
+        pl.col("file", "line").first(),
+        # Equal texts have an equal minimum and maximum, which costs less than to count them.
+        *(pl.col(f"_{name}").min().alias(f"_least_{name}") for name in AGREED),
+        *(pl.col(f"_{name}").max().alias(f"_most_{name}") for name in AGREED),
+    )
+    agree = pl.all_horizontal(
+        (pl.col(f"_least_{name}") == pl.col(f"_most_{name}")).fill_null(value=True) for name in AGREED
+    )
+    wrong = together.filter(~agree).select(key)
+    if not len(wrong):
+        return together, pl.DataFrame(schema=schema(REJECTED))
+    rows = frame.join(wrong, on=key, how="semi", nulls_equal=True)
+    reasons = rows.group_by(key).agg(pl.coalesce(_contradiction(name) for name in AGREED).alias("reason"))
+    rows = rows.join(reasons, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return together.filter(agree), _rejected(rows)
+
+
+def _contradiction(name: str) -> pl.Expr:
+    """The contradiction of one group of rows in a column; null if its rows agree."""
+    import polars as pl
+
+    meaning = pl.col(f"_{name}")
+    known, other = meaning.is_not_null(), meaning != meaning.drop_nulls().first()
+    values = (pl.col(name).filter(known).first(), pl.col(name).filter(other).first())
+    files = (pl.col("file").filter(known).first(), pl.col("file").filter(other).first())
+    return pl.format(f"found `{{}}` and `{{}}` as {name} in {{}} and {{}}; allowed: one of them", *values, *files)
+
+
+def _rejected(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    wrong = frame.filter(pl.col("reason").is_not_null())
+    return wrong.select("file", "line", pl.format("{} {}: {}", "device", "port", "reason").alias("reason"))

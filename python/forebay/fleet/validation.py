@@ -1,0 +1,194 @@
+"""Numbers of the texts of a port, and the first fault of each row: no unit, out of range, or a contradiction.
+
+All rows are checked at once; only distinct settings of platforms, disciplines and goals are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from forebay.configuration.platforms.registry import PLATFORMS
+from forebay.fleet.amounts import bits_per_second, buffer_bytes, seconds, share, whole
+from forebay.fleet.columns import PORTS
+from forebay.fleet.settings import MOST_DISTINCT, Setting, fault_of_goals, fault_of_queue, platform_name, words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["validated"]
+
+#: Slowest and fastest port: 1 kb/s, and 1.6 Tb/s of IEEE 802.3dj with room, in bits per second.
+SLOWEST, FASTEST = 1e3, 1e13
+#: Largest buffer in bytes, and the size of a packet where the MTU is not known.
+LARGEST, PACKET = 2**44, 1500
+#: Bytes of the shortest packet on the wire, with preamble and gap (IEEE 802.3), and what counters may exceed the rate.
+SHORTEST, MARGIN = 84, 0.02
+
+
+def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The ports with numbers, and the rejected rows."""
+    import polars as pl
+
+    frame = frame.with_columns(
+        bits_per_second(pl.col("rate")).alias("_rate"),
+        bits_per_second(pl.col("nominal")).alias("_nominal"),
+        bits_per_second(pl.col("shaper")).alias("_shaper"),
+        whole(pl.col("mtu"), "(?: ?B| ?bytes)?").alias("_mtu"),
+        share(pl.col("utilization")).alias("_share"),
+        seconds(pl.col("interval")).alias("_interval"),
+        *(whole(pl.col(name)).alias(f"_{name}") for name in ("sent", "drops", "packets")),
+        _mapped(frame, "platform", lambda text: platform_name(text) or "").alias("_platform"),
+        _mapped(frame, "queue", fault_of_queue).alias("_queue_fault"),
+        _mapped(frame, "goals", fault_of_goals).alias("_goals_fault"),
+    )
+    stated = pl.coalesce("_rate", "_nominal")
+    frame = frame.with_columns(pl.min_horizontal(stated, "_shaper").round().alias("_bits"))
+    packet = pl.coalesce("_mtu", pl.lit(PACKET))
+    frame = frame.with_columns(buffer_bytes(pl.col("buffer"), pl.col("_bits"), packet).round().alias("_buffer"))
+    frame = _in_words(frame)
+    counted = pl.col("_sent") * 8 / pl.col("_interval") / pl.col("_bits")
+    frame = frame.with_columns(pl.coalesce("_share", counted).alias("_load"))
+    frame = frame.with_columns(_fault().alias("reason"))
+    wrong = frame.filter(pl.col("reason").is_not_null()).select(
+        "file",
+        "line",
+        (pl.format("{} {}: {}", _short("device"), _short("port"), "reason")).alias("reason"),
+    )
+    right = frame.filter(pl.col("reason").is_null())
+    quoted = pl.col("queue")
+    queue = (
+        pl.when(quoted.str.strip_chars("\"' ") == "droptail")
+        .then(None)
+        .when(quoted.str.starts_with("{") | quoted.str.starts_with('"'))
+        .then(quoted)
+        .otherwise(pl.lit('"') + quoted.str.strip_chars("'") + '"')
+    )
+    goals = pl.col("goals").str.split(";").list.eval(pl.element().str.strip_chars()).list.join("; ")
+    ports = right.with_columns(
+        pl.col("_bits").cast(pl.Int64).alias("rate_bps"),
+        pl.col("_platform").alias("platform"),
+        pl.col("_buffer").cast(pl.Int64).alias("buffer_bytes"),
+        pl.col("_mtu").alias("mtu_bytes"),
+        queue.alias("queue"),
+        goals.str.strip_chars("; ").alias("goals"),
+        pl.col("_load").clip(upper_bound=1.0).alias("utilization"),
+        pl.col("_drops").alias("drops"),
+        pl.col("_packets").alias("packets"),
+        pl.col("_interval").alias("interval_s"),
+    )
+    return ports.select(list(PORTS)), wrong
+
+
+def _mapped(frame: pl.DataFrame, name: str, reader: Callable[[str], str]) -> pl.Expr:
+    """A column of texts made of another one, each distinct text once."""
+    import polars as pl
+
+    distinct = frame.select(pl.col(name).drop_nulls().unique(maintain_order=True))[name].to_list()
+    known = {text: reader(text) for text in distinct[:MOST_DISTINCT]}
+    rest = f"found more than {MOST_DISTINCT} different texts; allowed: fewer"
+    if not known:
+        return pl.lit(None, pl.String)
+    return pl.when(pl.col(name).is_not_null()).then(
+        pl.col(name).replace_strict(known, default=rest, return_dtype=pl.String)
+    )
+
+
+def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the buffers that are no plain amount in the words of their platforms."""
+    import polars as pl
+
+    key = ["_platform", "buffer", "_bits", "_mtu"]
+    plain = pl.col("_buffer").is_not_null() | pl.col("buffer").is_null()
+    # A bare number has a unit only in a platform's words.
+    asked = ~plain & (pl.col("_platform").fill_null("") != "") & ~pl.col("buffer").str.contains(r"^[0-9.]+$")
+    # IOS XR counts packets of 256 bytes, whatever the MTU is.
+    asked = asked | ((pl.col("_platform") == "ios-xr") & pl.col("buffer").str.contains("packets?$"))
+    distinct = frame.filter(asked).select(key).unique(maintain_order=True).head(MOST_DISTINCT)
+    found: dict[str, list[object]] = {"_size": [], "_discipline": [], "_limit": [], "_words": []}
+    for platform, text, bits, mtu in distinct.iter_rows():
+        rate = None if bits is None else round(min(bits, FASTEST))
+        setting = words(platform, text, rate, mtu if mtu is not None and 64 <= mtu <= 65535 else PACKET)
+        known = setting if isinstance(setting, Setting) else Setting(None, None, None, None)
+        found["_size"].append(None if known.bytes is None else float(known.bytes))
+        found["_discipline"].append(known.queue)
+        found["_limit"].append(None if known.rate is None else float(known.rate))
+        found["_words"].append(setting if isinstance(setting, str) else "")
+    kinds = {"_size": pl.Float64, "_discipline": pl.String, "_limit": pl.Float64, "_words": pl.String}
+    read = distinct.hstack(pl.DataFrame(found, schema=kinds))
+    frame = frame.join(read, on=key, how="left", nulls_equal=True, maintain_order="left")
+    return frame.with_columns(
+        pl.coalesce("_size", "_buffer").alias("_buffer"),
+        pl.coalesce("queue", "_discipline").alias("queue"),
+        pl.min_horizontal("_bits", "_limit").alias("_bits"),
+    )
+
+
+def _short(name: str) -> pl.Expr:
+    """A text of a row for a message."""
+    import polars as pl
+
+    text = pl.col(name)
+    return pl.when(text.str.len_chars() > 60).then(text.str.slice(0, 57) + "...").otherwise(text)
+
+
+def _refusal(name: str, allowed: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.format(f"{name}: found `{{}}`; allowed: {allowed}", _short(name))
+
+
+def _fault() -> pl.Expr:
+    """The first fault of a row; null if it has none."""
+    import polars as pl
+
+    def out(name: str, low: float, high: float) -> pl.Expr:
+        return ~pl.col(name).is_between(low, high)
+
+    def unread(name: str, read: str) -> pl.Expr:
+        return pl.col(name).is_not_null() & pl.col(read).is_null()
+
+    rate = "a rate with its unit, as in 10Gbps, from 1kbps to 10Tbps"
+    stated = pl.coalesce("_rate", "_nominal", "_shaper")
+    bits = pl.col("_packets") * SHORTEST * 8 / pl.col("_interval")
+    faults = [
+        (unread("rate", "_rate") | out("_rate", SLOWEST, FASTEST), _refusal("rate", rate)),
+        (unread("shaper", "_shaper") | out("_shaper", SLOWEST, FASTEST), _refusal("shaper", rate)),
+        (stated.is_null(), pl.lit(f"rate: found none; allowed: {rate}, here or in another file")),
+        (pl.col("_platform") == "", _refusal("platform", ", ".join(PLATFORMS))),
+        (unread("mtu", "_mtu") | out("_mtu", 64, 65_535), _refusal("mtu", "bytes from 64 to 65535")),
+        (
+            unread("utilization", "_share") | out("_share", 0, 1),
+            _refusal("utilization", "a share from 0 to 1, or percent as in 57%"),
+        ),
+        *(
+            (unread(name, f"_{name}"), _refusal(name, "a whole number, 0 or more"))
+            for name in ("sent", "drops", "packets")
+        ),
+        (
+            unread("interval", "_interval") | (pl.col("_interval") <= 0) | (pl.col("_interval") > 1e10),
+            _refusal("interval", "a time with its unit, as in 300s"),
+        ),
+        (
+            pl.col("_sent").is_not_null() & (pl.col("_load") > 1 + MARGIN),
+            pl.format(
+                "sent: found a counter of {} % of the rate; allowed: at most the rate", (pl.col("_load") * 100).round(1)
+            ),
+        ),
+        (
+            bits > pl.col("_bits") * (1 + MARGIN),
+            pl.lit("packets: found more than the rate carries in the interval; allowed: at most the rate"),
+        ),
+        (
+            pl.col("buffer").is_not_null() & pl.col("_buffer").is_null() & (pl.col("_words").fill_null("") != ""),
+            pl.format("buffer: {}", "_words"),
+        ),
+        (
+            pl.col("buffer").is_not_null() & pl.col("_buffer").is_null() & pl.col("_words").is_null(),
+            _refusal("buffer", "a size such as 9MB, 512 packets or 200 ms, or a line of the platform"),
+        ),
+        (out("_buffer", 1, LARGEST), _refusal("buffer", "1 byte to 16 TiB")),
+        (pl.col("_queue_fault") != "", pl.format("queue: {}", "_queue_fault")),
+        (pl.col("_goals_fault") != "", pl.format("goals: {}", "_goals_fault")),
+    ]
+    return pl.coalesce(pl.when(wrong.fill_null(value=False)).then(reason) for wrong, reason in faults)
