@@ -54,7 +54,7 @@ def packet_stage(
     measuring : Measuring
         It makes the runs.
     halve : bool
-        Whether to look for buffers that are needlessly large.
+        Whether to look for smaller buffers: without it only buffers that are too small are told from others.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def judge(question: Question, find_point: Find, *, halve: bool = True) -> Judgme
             return _met(size, here, at) if halve else _judgment("fine", "every goal is met", [here], _sure(here.goals))
         if here.verdict == "undecided":
             return _undecided(here)
-        return _missed(size, here, at, find_point)
+        return _missed(size, here, at, find_point, halve=halve)
     except _Missing as missing:
         return missing.sizes
 
@@ -151,7 +151,9 @@ def _costs(here: MeasuredPoint, less: MeasuredPoint) -> bool:
     return here.delay_s - less.delay_s > max(noise, WORTH * here.delay_s)
 
 
-def _missed(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint], find_point: Find) -> Judgment:
+def _missed(
+    size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint], find_point: Find, *, halve: bool
+) -> Judgment:
     """A goal is missed: larger and smaller buffers show what it needs."""
     sides = _sides(size, here, at, find_point)
     room, less = ([key for key, side in sides.items() if side == wanted] for wanted in ("room", "less"))
@@ -162,6 +164,8 @@ def _missed(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint]
     if not room and not less:
         reason = f"{next(iter(sides))} is missed, and no other buffer changes it"
         return _judgment("not answerable", reason, [here], sure)
+    if less and not halve:
+        return _judgment("too large", f"{less[0]} needs a smaller buffer", [here], sure)
     keys, factors, side = (room, LARGER, "larger") if room else (less, SMALLER, "smaller")
     points, last, reached = [here], 1.0, None
     for factor in factors:

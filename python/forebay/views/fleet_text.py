@@ -58,12 +58,14 @@ def _first(answer: FleetAnswer) -> str:
 
 
 def _evidence(answer: FleetAnswer) -> str:
-    questions, sample = counted(len(answer.questions), "question"), answer.sample
-    runs = f"{questions}, {counted(answer.runs, 'packet run')}"
+    sample = answer.sample
+    line = f"Evidence: {counted(len(answer.questions), 'question')}, {counted(answer.runs, 'run')}"
     if sample is None:
-        return _cut(f"Evidence: {runs}")
-    of = "withdrawn" if sample.withdrawn else f"{sample.decided} by the atlas"
-    return _cut(f"Evidence: {runs}; {of} ({sample.wrong} of {sample.checked} wrong, < {100 * sample.upper:.1f} %)")
+        return _cut(line)
+    checked = f"{sample.wrong} of {sample.checked} wrong, at most {100 * sample.upper:.1f} %"
+    if sample.withdrawn:
+        return _cut(f"{line}; atlas withdrawn: {checked}")
+    return _cut(f"{line}; atlas {sample.decided}: {checked}")
 
 
 def _cut(line: str) -> str:
