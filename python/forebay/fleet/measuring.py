@@ -105,7 +105,7 @@ class MeasuredGoal:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPoint:
-    """What packet runs show at a point.
+    """The results of packet runs at a point.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The second stage: packet runs at quick precision decide what the first stage leaves open.
 
-A buffer is too small if a goal that asks for room is missed and a larger buffer meets it. A buffer is too large if a
+A buffer is too small if a goal that needs room is missed and a larger buffer meets it. A buffer is too large if a
 goal on delay is missed, or if half of the buffer also meets every goal and the excess costs delay. The stage asks for
 points in waves: the configured buffers, then the halves of those that meet their goals, and then larger or smaller
 buffers until the needed one is known within a factor.
