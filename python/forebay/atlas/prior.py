@@ -18,7 +18,7 @@ from forebay.inputs.goals import Goal
 from forebay.scenario import Scenario
 from forebay.storage.safe_io import DamagedError
 
-__all__ = ["Place", "Prior", "between", "prior"]
+__all__ = ["Place", "Prior", "between", "place_of", "prior"]
 
 #: Range of the ratio of the longest round trip of several flows to their mean; it is 1.2 in the atlas. With equal round
 #: trips losses coincide, and with very different ones the flows with long round trips do not count.
@@ -58,7 +58,7 @@ class Prior:
 
 def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
     """The atlas's expectation; None if the scenario lies beyond the atlas's links, or if the table is damaged."""
-    place = _place(scenario, goals)
+    place = place_of(scenario, goals)
     if place is None:
         return None
     try:
@@ -106,8 +106,8 @@ def _side(axis: Sequence[float], value: float) -> list[tuple[float, float]]:
     return [(low, 1 - share), (high, share)] if low != high else [(high, 1.0)]
 
 
-def _place(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
-    """The scenario as one of the atlas's links."""
+def place_of(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
+    """The scenario as one of the atlas's links; None if it is not like them."""
     core = scenario.core
     responsive = [(count, controller) for _, count, controller, reacts in core.groups if reacts]
     flows = sum(count for count, _ in responsive)

@@ -1,8 +1,30 @@
-"""Audits a whole network: one row per port in, one verdict per port out.
+"""The audit of a whole network: every port of an inventory gets a verdict on its buffer.
+
+The package is also the function `forebay.fleet`: both have one name, so that the package can be called.
 
 1. `inventory` reads files and folders. An importer of `importers` turns each format into the columns of `columns`.
-2. Every row that cannot be used is listed with its file, line and reason. All other rows are ports.
-3. `synthetic` makes a network with known errors.
+   Every row that cannot be used is listed with its file, line and reason.
+2. `profiles` assigns a profile to each port.
+3. `questions` makes one question of each set of equal ports. A question has no names of ports.
+4. `first_stage` answers with the atlas and bounds; `sampling` checks a sample of its verdicts.
+5. `packet_stage` asks for packet runs at quick precision; `search_stage` searches where the change matters most.
+6. `measuring` makes the runs, here or on a cluster; `store` keeps each of them.
+7. `auditing` runs the stages; `answer` is the typed result. `synthetic` makes a network with known errors.
 
 No module here prints, and polars is imported only inside of functions, because it is an optional package.
 """
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _Package(ModuleType):
+    """The package, which passes a call on to the function."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module(f"{__name__}.auditing").fleet(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Package
