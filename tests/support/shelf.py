@@ -100,6 +100,8 @@ def shown(value: float, unit: str) -> str:
     if unit == "rate":
         scale, name = next(each for each in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")) if value >= each[0])
         return f"{digits(value / scale)}{SPACE}{name}b/s"
+    if unit == "number":
+        return digits(value)
     raise AssertionError(unit)
 
 
