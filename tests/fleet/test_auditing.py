@@ -18,6 +18,9 @@ import forebay
 from forebay import FleetAnswer, FleetExecution, InputError
 from forebay.fleet import measuring
 from forebay.fleet.answer import Judgment
+from forebay.fleet.buffer_size import Size
+from forebay.fleet.questions import questions_of
+from forebay.fleet.store import Store
 from forebay.storage import build
 from forebay.storage.tables import read_table
 from tests.fleet.ports import inventory, profiles
@@ -84,6 +87,17 @@ def test_equal_points_are_measured_once(tmp_path: Path, monkeypatch: pytest.Monk
     again = audit(tmp_path, rows(200), out=tmp_path / "out")
     assert (set(asked.values()), again.measured, again.reused) == ({1}, 0, answer.measured)
     assert again.judgments == answer.judgments
+
+
+def test_a_point_that_is_there_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(measuring, "measured", lambda text, **_options: asked.append(text) or {"refusal": "no"})
+    (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
+    points = [measuring.Point(question.text, Size(number, "p")) for number in (3, 3, 5)]
+    means = measuring.Measuring(Store(None, print), measuring.QuickPrecision())
+    means.measure(points)
+    means.measure(points)
+    assert len(asked) == 2
 
 
 def test_half_of_one_port_is_the_buffer_of_another(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from forebay.fleet.sampling import MOST_ERRORS, SampleCheck, drawn, sample_size,
 
 
 def probability(decided: int, errors: int, checked: int, wrong: int) -> float:
-    """Of at most `wrong` errors in a sample, by the definition."""
+    """The probability of at most `wrong` errors in a sample, by the definition."""
     total = math.comb(decided, checked)
     return sum(math.comb(errors, n) * math.comb(decided - errors, checked - n) / total for n in range(wrong + 1))
 

@@ -233,7 +233,8 @@ class _Audit:
         wrong = sum(measured[digest].verdict != decided[digest].verdict for digest in checked)
         sample = SampleCheck.of(len(decided), len(checked), wrong)
         if sample.withdrawn:
-            self._tell("the first stage is withdrawn: packet runs decide its questions")
+            found = f"{wrong} of {len(checked)} checked verdicts are wrong"
+            self._tell(f"the first stage is withdrawn ({found}): packet runs decide its questions")
             measured |= packet_stage({each: questions[each] for each in decided}, self._measuring)[0]
             return measured, sample
         return {**decided, **measured}, sample
