@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from forebay.fabric.headroom import headroom
     from forebay.fabric.headroom_answer import Headroom
     from forebay.fabric.switch_audit import audit
-    from forebay.fleet.answer import FleetAnswer, Judgment
-    from forebay.fleet.auditing import FleetExecution, fleet
+    from forebay.fleets.answer import FleetAnswer, Judgment
+    from forebay.fleets.auditing import FleetExecution, fleet
     from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
@@ -136,12 +136,12 @@ _HOMES = {
     "Estimate": "forebay.results.report",
     "Explanation": "forebay.explanation",
     "Finding": "forebay.fabric.audit_answer",
-    "FleetAnswer": "forebay.fleet.answer",
-    "FleetExecution": "forebay.fleet.auditing",
+    "FleetAnswer": "forebay.fleets.answer",
+    "FleetExecution": "forebay.fleets.auditing",
     "Gallery": "forebay.papers.gallery",
     "GroupReport": "forebay.results.report",
     "Headroom": "forebay.fabric.headroom_answer",
-    "Judgment": "forebay.fleet.answer",
+    "Judgment": "forebay.fleets.answer",
     "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
     "PortSizing": "forebay.search.port_answer",
@@ -160,7 +160,7 @@ _HOMES = {
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
-    "fleet": "forebay.fleet.auditing",
+    "fleet": "forebay.fleets.auditing",
     "headroom": "forebay.fabric.headroom",
     "observe": "forebay.observation.observing",
     "recommend": "forebay.search.recommendation",

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from forebay.fleet.inventory import Inventory, read_inventory
-from forebay.fleet.profiles import Profiles, load_profiles
+from forebay.fleets.inventory import Inventory, read_inventory
+from forebay.fleets.profiles import Profiles, load_profiles
 from tests.support.scenarios import PROFILE
 
 __all__ = ["inventory", "profiles"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,11 +15,11 @@ import pytest
 
 import forebay
 from forebay import FleetAnswer, FleetExecution, InputError
-from forebay.fleet import measuring
-from forebay.fleet.answer import Judgment
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.questions import questions_of
-from forebay.fleet.store import Store
+from forebay.fleets import measuring
+from forebay.fleets.answer import Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.questions import questions_of
+from forebay.fleets.store import Store
 from forebay.storage import build
 from forebay.storage.tables import read_table
 from tests.fleet.ports import inventory, profiles
@@ -241,17 +240,9 @@ def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) 
     assert table.height == 30
 
 
-def test_the_package_and_the_function_have_one_name() -> None:
-    program = (
-        "import forebay.fleet.profiles, forebay\n"
-        "try: forebay.fleet('none.csv')\n"
-        "except forebay.InputError as error: print(error)"
-    )
-    for text in (program, program.replace("forebay.fleet.profiles, ", "")):
-        done = subprocess.run(
-            [sys.executable, "-c", text], capture_output=True, text=True, check=True, env={**os.environ}
-        )
-        assert done.stdout.startswith("none.csv"), done.stderr
+def test_the_function_names_an_inventory_that_is_missing() -> None:
+    with pytest.raises(forebay.InputError, match=r"none\.csv.*no such file"):
+        forebay.fleet("none.csv")
 
 
 def test_a_judgment_is_frozen() -> None:

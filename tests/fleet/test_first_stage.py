@@ -11,10 +11,10 @@ import pytest
 from forebay.atlas.lookup import intervals
 from forebay.atlas.prior import Place, between
 from forebay.atlas.rows import CONTROLLERS, read
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.first_stage import CLEAR, first_stage
-from forebay.fleet.profiles import BUFFER
-from forebay.fleet.questions import Question
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.first_stage import CLEAR, first_stage
+from forebay.fleets.profiles import BUFFER
+from forebay.fleets.questions import Question
 
 CORE = """{"link": {"rate": "200Mbps", "buffer": "%s"}, "flows": [{"name": "long", "count": 40, "cca": "cubic",
 "rtt": {"uniform": ["40ms", "60ms"]}, "start": {"uniform": ["0s", "1s"]}}], "goal": {"utilization": ">= 95%%"}}"""

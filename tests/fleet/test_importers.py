@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.fleet.importers.cisco import platform_of
-from forebay.fleet.importers.registry import IMPORTERS
+from forebay.fleets.importers.cisco import platform_of
+from forebay.fleets.importers.registry import IMPORTERS
 from tests.fleet.writing import folder_of, inventory, reasons
 
 JUNOS = """system { host-name mx1; }

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.errors import InputError
-from forebay.fleet.columns import PORTS, REJECTED, schema
-from forebay.fleet.inventory import read_inventory
+from forebay.fleets.columns import PORTS, REJECTED, schema
+from forebay.fleets.inventory import read_inventory
 from tests.fleet.writing import HEADER, folder_of, inventory, reasons
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from forebay.fleet.answer import Judgment
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.measuring import MeasuredGoal, MeasuredPoint
-from forebay.fleet.packet_stage import judge
-from forebay.fleet.questions import Question
+from forebay.fleets.answer import Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint
+from forebay.fleets.packet_stage import judge
+from forebay.fleets.questions import Question
 
 
 @dataclass

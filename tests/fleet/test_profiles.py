@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from forebay.errors import InputError
-from forebay.fleet.profiles import BUFFER, load_profiles
+from forebay.fleets.profiles import BUFFER, load_profiles
 from tests.support.scenarios import PROFILE
 
 PORT = {

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forebay.fleet.questions import questions_of
+from forebay.fleets.questions import questions_of
 from tests.fleet.ports import inventory, profiles
 from tests.support.scenarios import PROFILE
 
@@ -46,9 +46,6 @@ def test_the_identity_of_a_question_does_not_depend_on_the_order_of_ports(tmp_pa
         ({"platform": "ios-xe", "buffer": None}, "96000B"),
         ({"platform": "ios-xe", "rate_bps": 1_000_000_000, "buffer": None}, "6250000B"),
         ({"platform": "junos", "buffer": None}, None),
-        ({"buffer": "many cells", "buffer_bytes": None}, None),
-        ({"buffer": "many cells", "buffer_bytes": None, "platform": "linux"}, None),
-        ({"buffer": "0 packets"}, None),
     ],
 )
 def test_the_buffer_is_the_stated_one_or_a_documented_default(
@@ -59,6 +56,14 @@ def test_the_buffer_is_the_stated_one_or_a_documented_default(
     assert found == ([] if size is None else [size])
     if size is None:
         assert "the port has no buffer" in asked.ports["refusal"].item()
+
+
+@pytest.mark.parametrize("buffer", ["many cells", "0 packets"])
+def test_a_buffer_without_a_size_is_a_rejected_row_and_no_default(buffer: str, tmp_path: Path) -> None:
+    read = inventory(tmp_path, [{"buffer": buffer, "platform": "linux"}, {"buffer": "9 packets"}])
+    assert read.ports["buffer"].to_list() == ["9 packets"]
+    assert read.rejected["line"].to_list() == [2]
+    assert "buffer: found" in read.rejected["reason"].item()
 
 
 def test_a_port_without_a_value_that_its_profile_uses_has_a_reason(tmp_path: Path) -> None:

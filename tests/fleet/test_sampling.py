@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from forebay.fleet.sampling import MOST_ERRORS, SampleCheck, drawn, sample_size, upper_bound
+from forebay.fleets.sampling import MOST_ERRORS, SampleCheck, drawn, sample_size, upper_bound
 
 
 def probability(decided: int, errors: int, checked: int, wrong: int) -> float:

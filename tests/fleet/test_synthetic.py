@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from checks.fleet_truth import factor_of, filled, verdict_of
-from forebay.fleet.inventory import read_inventory
-from forebay.fleet.synthetic import PROFILES, made_ports, network_files, write_network
+from forebay.fleets.inventory import read_inventory
+from forebay.fleets.synthetic import PROFILES, made_ports, network_files, write_network
 from forebay.scenario import Scenario
 from tests.fleet.writing import reasons
 

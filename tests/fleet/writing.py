@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forebay.fleet.inventory import Inventory, read_inventory
+from forebay.fleets.inventory import Inventory, read_inventory
 
 HEADER = "device,port,rate,platform,buffer,queue,goals,utilization,mtu"
 

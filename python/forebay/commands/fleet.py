@@ -119,8 +119,8 @@ def fleet(
     INVENTORY is a table with one row per port. Profiles are scenarios with open keys; rules assign them to ports. The
     same command continues an audit that was interrupted.
     """
-    from forebay.fleet.auditing import FleetExecution
-    from forebay.fleet.auditing import fleet as audit
+    from forebay.fleets.auditing import FleetExecution
+    from forebay.fleets.auditing import fleet as audit
 
     with _continued(), progress_bar("measuring", quiet=as_json) as progress:
         execution = FleetExecution(

@@ -123,7 +123,7 @@ def new(
 
 def _network(folder: Path, ports: int, seed: int, *, force: bool) -> None:
     """Write a synthetic network."""
-    from forebay.fleet.synthetic import network_files, write_network
+    from forebay.fleets.synthetic import network_files, write_network
     from forebay.storage.files import check_folder
 
     check_folder(folder, "fleet")

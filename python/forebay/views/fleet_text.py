@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from forebay.fleet.answer import VERDICTS, FleetAnswer, Judgment
+from forebay.fleets.answer import VERDICTS, FleetAnswer, Judgment
 from forebay.text.formatting import counted, duration, size, value
 
 __all__ = ["answer_lines", "fleet_text"]

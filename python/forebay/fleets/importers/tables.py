@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Rejection
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Rejection
 
 __all__ = ["MOST_COLUMNS", "Table", "header_of", "rows_of"]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import ForebayError, Interrupted
-from forebay.fleet.answer import WRONG, Judgment
-from forebay.fleet.measuring import DELAY, LOSS, Measuring
-from forebay.fleet.questions import Question
-from forebay.fleet.store import key_of
+from forebay.fleets.answer import WRONG, Judgment
+from forebay.fleets.measuring import DELAY, LOSS, Measuring
+from forebay.fleets.questions import Question
+from forebay.fleets.store import key_of
 from forebay.scenario import Progress
 from forebay.search.recommendation import recommend
 

@@ -12,10 +12,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from forebay.fleet.answer import Judgment
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
-from forebay.fleet.questions import Question
+from forebay.fleets.answer import Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
+from forebay.fleets.questions import Question
 from forebay.results.metric import find
 
 __all__ = ["judge", "packet_stage"]

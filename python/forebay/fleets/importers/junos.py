@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 
 from forebay.configuration.platforms.junos_text import paths
 from forebay.errors import InputError
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.port_settings import ConfiguredPort, add_port
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.port_settings import ConfiguredPort, add_port
 
 __all__ = ["JUNOS"]
 

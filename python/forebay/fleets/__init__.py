@@ -1,7 +1,5 @@
 """The audit of a whole network: every port of an inventory gets a verdict on its buffer.
 
-The package is also the function `forebay.fleet`: both have one name, so that the package can be called.
-
 1. `inventory` reads files and folders. An importer of `importers` turns each format into the columns of `columns`.
    Every row that cannot be used is listed with its file, line and reason.
 2. `profiles` assigns a profile to each port.
@@ -13,18 +11,3 @@ The package is also the function `forebay.fleet`: both have one name, so that th
 
 No module here prints, and polars is imported only inside of functions, because it is an optional package.
 """
-
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
-
-
-class _Package(ModuleType):
-    """The package, which passes a call on to the function."""
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return import_module(f"{__name__}.auditing").fleet(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _Package

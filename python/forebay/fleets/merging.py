@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forebay.fleet.amounts import bits_per_second
-from forebay.fleet.columns import RAW, REJECTED, schema
+from forebay.fleets.amounts import bits_per_second
+from forebay.fleets.columns import RAW, REJECTED, schema
 
 if TYPE_CHECKING:
     import polars as pl

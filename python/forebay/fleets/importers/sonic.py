@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.port_settings import ConfiguredPort, add_port
-from forebay.fleet.importers.snmp import document_of
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.port_settings import ConfiguredPort, add_port
+from forebay.fleets.importers.snmp import document_of
 from forebay.storage.safe_io import clean
 
 __all__ = ["SONIC"]

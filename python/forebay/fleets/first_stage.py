@@ -14,8 +14,8 @@ from forebay.atlas.lookup import intervals
 from forebay.atlas.prior import place_of
 from forebay.atlas.rows import read
 from forebay.errors import ForebayError
-from forebay.fleet.answer import Judgment
-from forebay.fleet.questions import Question
+from forebay.fleets.answer import Judgment
+from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal
 from forebay.results.metric import find
 from forebay.scenario import Scenario

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.fleet.columns import RAW, REJECTED, empty_raw, schema
-from forebay.fleet.files import ALLOWED, FileFault, SourceFile, source_files
+from forebay.fleets.columns import RAW, REJECTED, empty_raw, schema
+from forebay.fleets.files import ALLOWED, FileFault, SourceFile, source_files
 from forebay.sanitize import sanitize
 from forebay.storage.safe_io import clean
 
@@ -53,7 +53,7 @@ class Inventory:
     Attributes
     ----------
     ports : DataFrame
-        One row per port, with the columns of `forebay.fleet.columns.PORTS`.
+        One row per port, with the columns of `forebay.fleets.columns.PORTS`.
     rejected : DataFrame
         One row per rejected row: file, line and reason.
     files : tuple of FileRead
@@ -88,8 +88,8 @@ def read_inventory(path: str | PathLike[str]) -> Inventory:
     need("polars")
     import polars as pl
 
-    from forebay.fleet.merging import merged
-    from forebay.fleet.validation import validated
+    from forebay.fleets.merging import merged
+    from forebay.fleets.validation import validated
 
     whole = Path(path)
     sources, skipped = source_files(whole)
@@ -131,7 +131,7 @@ def _read(source: SourceFile, rejected: list[dict[str, Any]]) -> tuple[FileRead,
     """One file by the importer that recognizes it."""
     import polars as pl
 
-    from forebay.fleet.importers.registry import importer_of
+    from forebay.fleets.importers.registry import importer_of
 
     importer = importer_of(source)
     found = importer.read(source)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from forebay.configuration.platforms.registry import PLATFORMS
-from forebay.fleet.amounts import bits_per_second, buffer_bytes, seconds, share, whole
-from forebay.fleet.columns import PORTS
-from forebay.fleet.settings import MOST_DISTINCT, Setting, fault_of_goals, fault_of_queue, platform_name, words
+from forebay.fleets.amounts import bits_per_second, buffer_bytes, seconds, share, whole
+from forebay.fleets.columns import PORTS
+from forebay.fleets.settings import MOST_DISTINCT, Setting, fault_of_goals, fault_of_queue, platform_name, words
 
 if TYPE_CHECKING:
     import polars as pl

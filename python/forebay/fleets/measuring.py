@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.errors import ForebayError
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.questions import Question
-from forebay.fleet.store import Store, key_of
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.questions import Question
+from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
 from forebay.results.statistics import runs_for_confidence
 from forebay.scenario import Progress, Scenario, threads

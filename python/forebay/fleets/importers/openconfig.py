@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.snmp import document_of
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.snmp import document_of
 from forebay.storage.safe_io import clean
 
 __all__ = ["OPENCONFIG"]

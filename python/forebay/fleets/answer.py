@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
-    from forebay.fleet.questions import Question
-    from forebay.fleet.sampling import SampleCheck
+    from forebay.fleets.questions import Question
+    from forebay.fleets.sampling import SampleCheck
 
 __all__ = ["VERDICTS", "WRONG", "FleetAnswer", "Judgment", "PortVerdict", "Stage"]
 

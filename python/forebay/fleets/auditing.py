@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING
 from forebay import _core
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.fleet.answer import VERDICTS, WRONG, FleetAnswer, Judgment
-from forebay.fleet.buffer_size import Size
-from forebay.fleet.first_stage import first_stage
-from forebay.fleet.growth import Growth, grown
-from forebay.fleet.inventory import Inventory, read_inventory
-from forebay.fleet.measuring import Measuring, QuickPrecision
-from forebay.fleet.packet_stage import packet_stage
-from forebay.fleet.profiles import Profiles, load_profiles
-from forebay.fleet.questions import Asked, Question, questions_of
-from forebay.fleet.replacement import memories
-from forebay.fleet.sampling import SampleCheck, drawn, sample_size
-from forebay.fleet.search_stage import ranked, search_stage
-from forebay.fleet.store import Store
+from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.first_stage import first_stage
+from forebay.fleets.growth import Growth, grown
+from forebay.fleets.inventory import Inventory, read_inventory
+from forebay.fleets.measuring import Measuring, QuickPrecision
+from forebay.fleets.packet_stage import packet_stage
+from forebay.fleets.profiles import Profiles, load_profiles
+from forebay.fleets.questions import Asked, Question, questions_of
+from forebay.fleets.replacement import memories
+from forebay.fleets.sampling import SampleCheck, drawn, sample_size
+from forebay.fleets.search_stage import ranked, search_stage
+from forebay.fleets.store import Store
 from forebay.measurement.cluster import connected
 from forebay.scenario import Progress
 from forebay.storage.files import write_atomically
@@ -125,9 +125,16 @@ def fleet(
 
     Examples
     --------
-    >>> answer = forebay.fleet("network.csv", out="audit")  # doctest: +SKIP
-    >>> answer.counts["too small"]  # doctest: +SKIP
-    12
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "profiles").mkdir()
+    >>> profile = ["link = { rate = '{rate}', buffer = '{buffer}' }", "flows = [{ cca = 'newreno', rtt = '20ms' }]"]
+    >>> profile += ["run = { warmup = '1s', measure = '3s' }", "goal = { utilization = '>= 95%' }"]
+    >>> size = (folder / "profiles" / "office.toml").write_text("\\n".join(profile))
+    >>> rows = ["device,port,rate,buffer", "a,eth0,2Mbps,1 packets", "b,eth0,2Mbps,9 packets"]
+    >>> size = (folder / "network.csv").write_text("\\n".join(rows))
+    >>> answer = forebay.fleet(folder / "network.csv")
+    >>> answer.ports["verdict"].to_list()
+    ['too small', 'fine']
     """
     need("polars")
     means = FleetExecution() if execution is None else execution

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
-from forebay.fleet.buffer_size import DEFAULTS, Size, size_column
-from forebay.fleet.profiles import BUFFER, Profile, Profiles
+from forebay.fleets.buffer_size import DEFAULTS, Size, size_column
+from forebay.fleets.profiles import BUFFER, Profile, Profiles
 from forebay.scenario import Scenario
 
 if TYPE_CHECKING:

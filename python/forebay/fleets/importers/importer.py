@@ -1,4 +1,4 @@
-"""An importer: it recognizes a format by its content and writes the columns of `forebay.fleet.columns.RAW`."""
+"""An importer: it recognizes a format by its content and writes the columns of `forebay.fleets.columns.RAW`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forebay.fleet.columns import RAW, empty_raw, frame_of
-from forebay.fleet.files import SourceFile
+from forebay.fleets.columns import RAW, empty_raw, frame_of
+from forebay.fleets.files import SourceFile
 
 if TYPE_CHECKING:
     import polars as pl

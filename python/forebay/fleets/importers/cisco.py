@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forebay.fleet.files import SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.port_settings import ConfiguredPort, add_port
+from forebay.fleets.files import SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.port_settings import ConfiguredPort, add_port
 
 __all__ = ["CISCO", "platform_of"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.configuration.reading import closest
 from forebay.errors import InputError
-from forebay.fleet.columns import PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Found, Importer, Rejection
-from forebay.fleet.importers.tables import MOST_COLUMNS, Table, header_of, rows_of
+from forebay.fleets.columns import PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Found, Importer, Rejection
+from forebay.fleets.importers.tables import MOST_COLUMNS, Table, header_of, rows_of
 from forebay.observation.json_stream import read_objects
 from forebay.storage.safe_io import clean
 

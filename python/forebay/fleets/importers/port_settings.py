@@ -9,8 +9,8 @@ from functools import lru_cache
 from forebay.configuration.configuring import translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.errors import ForebayError
-from forebay.fleet.importers.importer import Collector
-from forebay.fleet.settings import Setting, setting_of
+from forebay.fleets.importers.importer import Collector
+from forebay.fleets.settings import Setting, setting_of
 
 __all__ = ["ConfiguredPort", "add_port", "nominal_rate", "translated"]
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.tables import header_of, rows_of
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.tables import header_of, rows_of
 from forebay.observation.counter_files.scrapes import is_scrape
 from forebay.storage.safe_io import clean
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from forebay.fleet.files import FileFault, SourceFile
-from forebay.fleet.importers.cisco import CISCO
-from forebay.fleet.importers.importer import Importer
-from forebay.fleet.importers.junos import JUNOS as JUNOS_TEXT
-from forebay.fleet.importers.netbox import NETBOX
-from forebay.fleet.importers.openconfig import OPENCONFIG
-from forebay.fleet.importers.own import CSV, JSON, PARQUET
-from forebay.fleet.importers.snmp import IF_MIB, LIBRENMS, LIBRENMS_CSV, PROMETHEUS
-from forebay.fleet.importers.sonic import SONIC
+from forebay.fleets.files import FileFault, SourceFile
+from forebay.fleets.importers.cisco import CISCO
+from forebay.fleets.importers.importer import Importer
+from forebay.fleets.importers.junos import JUNOS as JUNOS_TEXT
+from forebay.fleets.importers.netbox import NETBOX
+from forebay.fleets.importers.openconfig import OPENCONFIG
+from forebay.fleets.importers.own import CSV, JSON, PARQUET
+from forebay.fleets.importers.snmp import IF_MIB, LIBRENMS, LIBRENMS_CSV, PROMETHEUS
+from forebay.fleets.importers.sonic import SONIC
 
 __all__ = ["IMPORTERS", "importer_of"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from forebay.fleet.files import SourceFile
-from forebay.fleet.importers.importer import Collector, Found, Importer
-from forebay.fleet.importers.tables import header_of, rows_of
+from forebay.fleets.files import SourceFile
+from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.tables import header_of, rows_of
 from forebay.storage.safe_io import clean
 
 __all__ = ["NETBOX"]
