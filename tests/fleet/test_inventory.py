@@ -271,3 +271,24 @@ def test_a_million_rows_with_one_bad(tmp_path: Path) -> None:
     found = read_inventory(path)
     assert [line for line, _ in reasons(found)] == [777_779]
     assert len(found.ports) == 999_999
+
+
+def test_packets_have_the_size_of_the_mtu(tmp_path: Path) -> None:
+    found = inventory(tmp_path, "device,port,rate,mtu,buffer\na,b,1G,9000,512 packets\na,c,1G,,512 packets\n")
+    assert found.ports["buffer_bytes"].to_list() == [4_608_000, 768_000]
+
+
+def test_unknown_platforms_are_rejected_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.fleets.validation.MOST_DISTINCT", 3)
+    rows = "".join(f"r{number},p,1G,x{number}\n" for number in range(10))
+    assert len(inventory(tmp_path, f"device,port,rate,platform\n{rows}").rejected) == 10
+    rows = "".join(f"r{number},p,1G,q{number}\n" for number in range(10))
+    assert len(inventory(tmp_path, f"device,port,rate,queue\n{rows}").rejected) == 10
+
+
+def test_a_quote_that_does_not_end_names_the_lines_that_it_takes(tmp_path: Path) -> None:
+    rows = "".join(f"r{number},p,1G\n" for number in range(20_000))
+    found = inventory(tmp_path, f'device,port,rate\nr,"p,1G\n{rows}')
+    assert reasons(found)[0][0] == 2
+    assert "which ends in line" in reasons(found)[0][1]
+    assert len(found.ports) > 5_000

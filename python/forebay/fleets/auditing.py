@@ -92,7 +92,7 @@ def fleet(
     growth: str | Growth | None = None,
     replace: str | Mapping[str, int] | None = None,
 ) -> FleetAnswer:
-    """Judge the buffer of every port of a network.
+    r"""Judge the buffer of every port of a network.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ def fleet(
     >>> (folder / "profiles").mkdir()
     >>> profile = ["link = { rate = '{rate}', buffer = '{buffer}' }", "flows = [{ cca = 'newreno', rtt = '20ms' }]"]
     >>> profile += ["run = { warmup = '1s', measure = '3s' }", "goal = { utilization = '>= 95%' }"]
-    >>> size = (folder / "profiles" / "office.toml").write_text("\\n".join(profile))
+    >>> size = (folder / "profiles" / "office.toml").write_text("\n".join(profile))
     >>> rows = ["device,port,rate,buffer", "a,eth0,2Mbps,1 packets", "b,eth0,2Mbps,9 packets"]
-    >>> size = (folder / "network.csv").write_text("\\n".join(rows))
+    >>> size = (folder / "network.csv").write_text("\n".join(rows))
     >>> answer = forebay.fleet(folder / "network.csv")
     >>> answer.ports["verdict"].to_list()
     ['too small', 'fine']

@@ -38,7 +38,7 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         share(pl.col("utilization")).alias("_share"),
         seconds(pl.col("interval")).alias("_interval"),
         *(whole(pl.col(name)).alias(f"_{name}") for name in ("sent", "drops", "packets")),
-        _mapped(frame, "platform", lambda text: platform_name(text) or "").alias("_platform"),
+        _mapped(frame, "platform", lambda text: platform_name(text) or "", "").alias("_platform"),
         _mapped(frame, "queue", fault_of_queue).alias("_queue_fault"),
         _mapped(frame, "goals", fault_of_goals).alias("_goals_fault"),
     )
@@ -80,13 +80,13 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return ports.select(list(PORTS)), wrong
 
 
-def _mapped(frame: pl.DataFrame, name: str, reader: Callable[[str], str]) -> pl.Expr:
-    """A column of texts made of another one, each distinct text once."""
+def _mapped(frame: pl.DataFrame, name: str, reader: Callable[[str], str], rest: str | None = None) -> pl.Expr:
+    """A column of texts made of another one, each distinct text once; `rest` is for texts beyond the bound."""
     import polars as pl
 
     distinct = frame.select(pl.col(name).drop_nulls().unique(maintain_order=True))[name].to_list()
     known = {text: reader(text) for text in distinct[:MOST_DISTINCT]}
-    rest = f"found more than {MOST_DISTINCT} different texts; allowed: fewer"
+    rest = f"found more than {MOST_DISTINCT} different texts; allowed: fewer" if rest is None else rest
     if not known:
         return pl.lit(None, pl.String)
     return pl.when(pl.col(name).is_not_null()).then(

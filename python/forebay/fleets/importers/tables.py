@@ -70,7 +70,8 @@ def rows_of(file: SourceFile, table: Table, wanted: list[int], rejected: list[Re
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            rejected.append(Rejection(begin, f"found a row that is no CSV ({error}); allowed: quotes in pairs"))
+            lines = "" if reader.line_num <= begin else f", which ends in line {reader.line_num}"
+            rejected.append(Rejection(begin, f"found a row that is no CSV{lines} ({error}); allowed: quotes in pairs"))
             begin = reader.line_num + 1
             continue
         if cells is None:
