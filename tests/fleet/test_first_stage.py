@@ -76,6 +76,7 @@ def test_a_verdict_is_given_only_beyond_the_clear_distance() -> None:
 def test_a_missed_goal_on_delay_makes_a_buffer_too_large() -> None:
     goals = ', "queue_delay_p99": "<= 20ms"'
     assert verdict(1000, CORE, goals) == "too large"
+    assert verdict(1000, CORE, ', "queue_delay_p99": "<= 900ms"') == "fine", "the user allows this delay"
     assert verdict(300, CORE, goals) is None, "the bound of the delay and the goal are close"
 
 

@@ -37,7 +37,9 @@ class Link:
 
     def measured(self, size: Size) -> MeasuredPoint:
         number = size.number
-        margins = {"utilization": (number - self.needed) / 1e9, "queue_delay_p99": (self.allowed - number) * 1e-6}
+        margins = {"utilization": (number - self.needed) / 1e9}
+        if self.allowed < 1e18:
+            margins["queue_delay_p99"] = (self.allowed - number) * 1e-6
         if self.also:
             margins[self.also] = (number - self.needed) / 1e9
         goals = tuple(
@@ -92,6 +94,11 @@ def test_a_missed_goal_on_delay_makes_a_buffer_too_large() -> None:
     found = Link(100, allowed=150).judged(160)
     assert (found.verdict, found.severity > 1) == ("too large", True)
     assert found.cost_delay_s == pytest.approx(80e-6)
+
+
+def test_a_buffer_within_the_delay_that_the_user_allows_is_fine() -> None:
+    assert Link(1000, allowed=9000).judged(8000).verdict == "fine"
+    assert Link(1000, allowed=9000).judged(9001).verdict == "too large"
 
 
 def test_goals_that_no_buffer_meets_have_no_answer() -> None:

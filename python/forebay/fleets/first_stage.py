@@ -133,9 +133,10 @@ def _judged(link: _Link, question: Question) -> Judgment | None:
     if late and link.fills:
         miss = max(delay_s / goal.threshold - 1 for goal in late)
         return judged("too large", f"{late[0].key} needs a smaller buffer", 1 + min(9.0, miss), excess_s)
-    if delays_met and link.fills and packets > 2 * CLEAR * link.high:
+    if delays_met and link.fills and not link.delays and packets > 2 * CLEAR * link.high:
         reason = "half of the buffer is enough, and the rest costs delay"
         return judged("too large", reason, excess_s / delay_s, excess_s)
-    if delays_met and packets <= 2 * link.low / CLEAR:
-        return judged("fine", "every goal is met, and half of the buffer is not enough")
+    if delays_met and (link.delays or packets <= 2 * link.low / CLEAR):
+        within = "the one on delay among them" if link.delays else "and half of the buffer is not enough"
+        return judged("fine", f"every goal is met, {within}")
     return None

@@ -1,9 +1,9 @@
 """The second stage: packet runs at quick precision decide what the first stage leaves open.
 
 A buffer is too small if a goal that needs room is missed and a larger buffer meets it. A buffer is too large if a
-goal on delay is missed, or if half of the buffer also meets every goal and the excess costs delay. The stage asks for
-points in waves: the configured buffers, then the halves of those that meet their goals, and then larger or smaller
-buffers until the needed one is known within a factor.
+goal on delay is missed. Without such a goal it is too large if half of it also meets every goal and the excess costs
+delay. The stage asks for points in waves: the configured buffers, then the halves of those that meet their goals, and
+then larger or smaller buffers until the needed one is known within a factor.
 """
 
 from __future__ import annotations
@@ -124,6 +124,10 @@ def _met(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint]) -
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, ends)
     if not _costs(here, less):
         reason = "every goal is met; a smaller buffer would be enough, and it would be no faster"
+        return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
+    if any(_side(goal) == "less" for goal in here.goals):
+        # The user has said how much delay is allowed.
+        reason = "every goal is met, also the one on delay; half of the buffer would be enough"
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
     last, points = less, [here, less]
     factor, fails = SMALLER[0], 0.0
