@@ -25,6 +25,7 @@ from forebay.fleets.inventory import Inventory, read_inventory
 from forebay.fleets.measuring import Measuring, QuickPrecision
 from forebay.fleets.packet_stage import packet_stage
 from forebay.fleets.profiles import Profiles, load_profiles
+from forebay.fleets.prometheus import prometheus_text
 from forebay.fleets.questions import Asked, Question, questions_of
 from forebay.fleets.replacement import memories
 from forebay.fleets.sampling import SampleCheck, drawn, sample_size
@@ -324,4 +325,5 @@ def _write(answer: FleetAnswer, folder: Path) -> None:
             table.add(part)
         table.finish()
     write_atomically(folder / "rejected.csv", answer.rejected.write_csv())
+    write_atomically(folder / "forebay.prom", prometheus_text(answer.ports))
     write_atomically(folder / "summary.json", json.dumps(answer.to_dict(), indent=2) + "\n")
