@@ -29,6 +29,7 @@ mod lane_assignment;
 mod link;
 mod measure;
 mod measured;
+mod memory_place;
 mod network;
 mod pause;
 mod pause_frame;

@@ -27,8 +27,8 @@ use forebay_units::Time;
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{FlowId, LinkId};
-use crate::link::memory::Place;
 use crate::link::pauses::Pauses;
+use crate::memory_place::Place;
 use crate::pause_frame::{PauseFrame, Sender};
 
 use spread::Victims;

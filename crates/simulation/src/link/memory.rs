@@ -26,6 +26,7 @@ use forebay_units::Bytes;
 use crate::ids::LinkId;
 use crate::link::Link;
 use crate::link::fifo::limit_of;
+use crate::memory_place::Place;
 
 /// A memory and the links whose packets wait in it.
 #[derive(Clone, Debug)]
@@ -59,19 +60,6 @@ struct SharingQueue {
 
 /// The part of its threshold that a congested queue holds at least.
 const CONGESTED: f64 = 0.9;
-
-/// The place that an arriving packet finds in a memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Whether the packet may wait there.
-    pub(crate) fits: bool,
-    /// Shared bytes that no queue uses.
-    pub(crate) free: u64,
-    /// Bytes of the headroom that lossless queues do not use, if the memory has headroom.
-    pub(crate) headroom: Option<u64>,
-    /// The longest queue, whose last packet would make room.
-    pub(crate) longest: Option<LinkId>,
-}
 
 /// The memories of a scenario.
 #[derive(Clone, Debug)]
