@@ -1,5 +1,5 @@
-//! The place of an arriving packet in a memory that links share: `link::memory` finds it, and lossless
-//! queues decide with it whether they pause the sender.
+//! The place of an arriving packet in a memory that links share: `link::memory` finds it, and
+//! lossless queues decide with it whether they pause the sender.
 
 use crate::ids::LinkId;
 
