@@ -114,16 +114,19 @@ impl Memories {
         self.memories.is_empty()
     }
 
+    /// The memory of link `at`, where it has one.
+    fn of(&self, at: LinkId) -> Option<&Memory> {
+        self.of_links[at.index()].map(|number| &self.memories[number])
+    }
+
     /// Whether packets at link `at` occupy cells.
     pub(crate) fn has_cells(&self, at: LinkId) -> bool {
-        let memory = self.of_links[at.index()].map(|number| &self.memories[number]);
-        memory.is_some_and(|memory| memory.cell.is_some())
+        self.of(at).is_some_and(|memory| memory.cell.is_some())
     }
 
     /// The bytes that a packet of this size occupies at link `at`.
     pub(crate) fn occupied(&self, at: LinkId, size: u32) -> u32 {
-        let memory = self.of_links[at.index()].map(|number| &self.memories[number]);
-        memory.map_or(size, |memory| memory.occupied(size))
+        self.of(at).map_or(size, |memory| memory.occupied(size))
     }
 
     /// A packet is at link `at` from now on, or is not any more. Only memories of cells count it.
@@ -290,5 +293,40 @@ impl SharingQueue {
     /// Its part of the shared memory.
     fn beyond(&self) -> u64 {
         self.held.saturating_sub(self.reserved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What waits is either in the headroom or in the shared part, whichever queue began the pause.
+    #[test]
+    fn the_shared_part_holds_what_is_not_in_the_headroom() {
+        for (held, in_headroom) in [
+            ([110, 0], [60, 0]),
+            ([10, 100], [60, 0]),
+            ([100, 10], [0, 60]),
+        ] {
+            let queue = |number: usize| SharingQueue {
+                link: LinkId::new(number),
+                alpha: None,
+                reserved: 0,
+                held: held[number],
+                in_headroom: in_headroom[number],
+                cells: 0,
+            };
+            let mut memory = Memory {
+                limit: Limit::Bytes(1000),
+                shared: 900,
+                headroom: Some(100),
+                threshold: MemoryThreshold::Dynamic,
+                cell: None,
+                queues: vec![queue(0), queue(1)],
+                levels: Vec::new(),
+            };
+            memory.exclude_headroom();
+            assert_eq!(memory.free(), 900 - (110 - 60), "{held:?}");
+        }
     }
 }
