@@ -259,8 +259,8 @@ impl PauseControl {
     /// packet in a shared memory says so. A dynamic `xoff` is alpha times the free shared memory,
     /// as for the priority groups of SONiC. If a memory with headroom is full, the headroom begins
     /// with the packet. Otherwise a pause keeps its level.
-    pub(crate) fn level(&self, at: Ingoing, place: Option<Place>) -> u64 {
-        let (queue, counter) = (&self.queues[at.queue], self.counter(at));
+    fn level(&self, at: Ingoing, counter: Counter, place: Option<Place>) -> u64 {
+        let queue = &self.queues[at.queue];
         let is_full = place.is_some_and(|place| place.headroom.is_some() && !place.fits);
         if counter.pausing.is_some() {
             let most = if is_full { counter.waiting } else { u64::MAX };
@@ -283,23 +283,29 @@ impl PauseControl {
         level.max(counter.waiting.min(xoff))
     }
 
-    /// Whether there is memory for `size` more bytes of the sender, if its headroom begins at this
-    /// level.
-    pub(crate) fn has_room(
-        &self,
+    /// Whether a packet may wait that has this place in a shared memory, if it needs one there. If it
+    /// may, it waits from now on, in the headroom of its sender if nowhere else.
+    pub(crate) fn admit(
+        &mut self,
         at: Ingoing,
-        (size, level): (u32, u64),
-        place: Option<Place>,
+        (size, place): (u32, Option<Place>),
+        now: Time,
+        calendar: &mut Calendar,
     ) -> bool {
-        let (queue, waiting) = (&self.queues[at.queue], self.counter(at).waiting);
-        let then = waiting + u64::from(size);
-        let beyond = then.saturating_sub(level.max(waiting));
+        let counter = self.counter(at);
+        let level = self.level(at, counter, place);
+        let waiting = counter.waiting + u64::from(size);
+        let beyond = waiting.saturating_sub(level.max(counter.waiting));
         let has_place = place.is_none_or(|place| match place.headroom {
             // The headroom holds the bytes beyond the level, and the memory the others.
-            Some(headroom) => beyond <= headroom && (place.fits || waiting >= level),
+            Some(headroom) => beyond <= headroom && (place.fits || counter.waiting >= level),
             None => place.fits,
         });
-        has_place && then <= level + queue.pfc.headroom.get()
+        let has_room = has_place && waiting <= level + self.queues[at.queue].pfc.headroom.get();
+        if has_room {
+            self.store(at, (counter, level), (size, now), calendar);
+        }
+        has_room
     }
 
     /// Bytes of a link's queues in the headroom.
@@ -314,7 +320,10 @@ impl PauseControl {
         let ingress = self.queues[at.queue].ingress.entry(at.sender).or_default();
         ingress.waiting += u64::from(size);
         // Another queue may pause the sender. The release of the packet restores its headroom.
-        let now = self.counter(at);
+        let now = Counter {
+            waiting: before.waiting + u64::from(size),
+            ..before
+        };
         if let Some(pausing) = now.pausing
             && let Some(link) = &mut self.links[self.queues[pausing].place.0.index()]
         {
@@ -322,15 +331,15 @@ impl PauseControl {
         }
     }
 
-    /// A packet of a sender waits from now on. The headroom of the sender begins at `level`.
-    pub(crate) fn store(
+    /// A packet of a sender, which had this counter `before`, waits from now on. The headroom of the
+    /// sender begins at `level`.
+    fn store(
         &mut self,
         at: Ingoing,
-        (size, level): (u32, u64),
-        now: Time,
+        (before, level): (Counter, u64),
+        (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
-        let before = self.counter(at);
         let waiting = before.waiting + u64::from(size);
         let begins = waiting > level && before.pausing.is_none();
         let pausing = before.pausing.or(begins.then_some(at.queue));

@@ -216,7 +216,7 @@ impl QueuedLink {
     }
 
     /// The last packet that waits is dropped at `now`, to make room for a packet of another link.
-    /// What has left before must have been done.
+    /// The link must have caught up with `now`.
     pub(crate) fn push_out(&mut self, now: Time, sink: &mut impl Departures) {
         let Self { queue, server, .. } = self;
         server.port.now = now;

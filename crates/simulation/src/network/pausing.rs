@@ -56,13 +56,8 @@ impl Network {
             pauses.carry(ingoing, size);
             return true;
         }
-        let level = pauses.level(ingoing, place);
-        let has_room = pauses.has_room(ingoing, (size, level), place);
-        if has_room {
-            let calendar = &mut timeline.calendar;
-            pauses.store(ingoing, (size, level), packet.arrival, calendar);
-        }
-        has_room
+        let calendar = &mut timeline.calendar;
+        pauses.admit(ingoing, (size, place), packet.arrival, calendar)
     }
 
     /// The lossless queue of link `at` that a packet joins, and the sender of the packet.

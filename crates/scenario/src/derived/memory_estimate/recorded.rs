@@ -133,8 +133,7 @@ impl Scenario {
     fn pauses(&self, span: f64) -> Need {
         let smallest = self.flows().iter().map(smallest).fold(1e6, f64::min);
         let counts = self.links().iter().map(|link| {
-            let of_classes = link.classes.iter().map(|class| &class.pfc);
-            let queues = of_classes.chain([&link.pfc]).flatten();
+            let queues = link.lossless_queues();
             let between = queues.map(|pfc| (pfc.xoff.get() - pfc.xon.get()) as f64);
             let bytes = link.highest_rate().as_bytes_per_second() * span;
             between.map(|each| bytes / each.max(smallest)).sum::<f64>()
