@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from forebay.views.chart import Curve, Key, Look, Panel, Row, Series
@@ -56,7 +56,7 @@ def pauses_panel(table: pl.DataFrame, groups: Sequence[str]) -> Panel | None:
     for at, row in enumerate(rows):
         look = HOSTS if row[1] else LINKS
         intervals = _united(united[row], span * PIXEL)
-        series += [Curve([(begin, at), (end if isfinite(end) else inf, at)], look) for begin, end in intervals]
+        series += [Curve([(begin, at), (end, at)], look) for begin, end in intervals]
     names = [Row(f"{row[0]}, {100 * paused[row]:.0f} %") for row in rows]
     return Panel(names, series, ROW * len(rows) + ROOM)
 
