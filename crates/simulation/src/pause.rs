@@ -283,8 +283,8 @@ impl PauseControl {
         level.max(counter.waiting.min(xoff))
     }
 
-    /// Whether a packet may wait that has this place in a shared memory, if it needs one there. If it
-    /// may, it waits from now on, in the headroom of its sender if nowhere else.
+    /// Whether a packet with this place in a shared memory may wait. If it may, it waits from now
+    /// on, in the headroom of its sender if nowhere else.
     pub(crate) fn admit(
         &mut self,
         at: Ingoing,
@@ -331,8 +331,8 @@ impl PauseControl {
         }
     }
 
-    /// A packet of a sender, which had this counter `before`, waits from now on. The headroom of the
-    /// sender begins at `level`.
+    /// A packet of a sender, which had this counter `before`, waits from now on. The headroom of
+    /// the sender begins at `level`.
     fn store(
         &mut self,
         at: Ingoing,

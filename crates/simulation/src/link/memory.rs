@@ -300,7 +300,7 @@ impl SharingQueue {
 mod tests {
     use super::*;
 
-    /// What waits is either in the headroom or in the shared part, whichever queue began the pause.
+    /// A waiting byte is in the headroom or in the shared part, whichever queue began the pause.
     #[test]
     fn the_shared_part_holds_what_is_not_in_the_headroom() {
         for (held, in_headroom) in [
