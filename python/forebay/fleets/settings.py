@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 
 from forebay import _core
-from forebay.configuration.configuring import Translation, link_table, translate
+from forebay.configuration.configuring import Translation, link_buffer, link_queue, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import ALIASES, PLATFORMS
 from forebay.errors import ForebayError, InputError
@@ -64,20 +63,15 @@ def platform_name(text: str) -> str | None:
 def setting_of(translation: Translation) -> Setting:
     """The columns that a translated configuration fills."""
     port = translation.port
+    table = link_queue(port)
+    queue = None if table == '{ kind = "droptail" }' else table
     if port.memory is not None and port.memory_alpha is not None and translation.bytes is not None:
         # One queue alone in a shared memory gets alpha / (1 + alpha) of it (Choudhury and Hahne, 1998).
         part = port.memory_alpha / (1 + port.memory_alpha)
         size = round(port.memory.in_bytes(port.packet) * part)
-        return Setting(f"{size}B", size, _queue_of(link_table(port)), port.rate)
-    table = link_table(port)
-    buffer = re.search(r'^buffer = "(.*)"$', table, re.MULTILINE)
+        return Setting(f"{size}B", size, queue, port.rate)
     whole = None if translation.bytes is None else round(translation.bytes)
-    return Setting(None if buffer is None else buffer[1], whole, _queue_of(table), port.rate)
-
-
-def _queue_of(table: str) -> str | None:
-    found = re.search(r"^queue  = (.*)$", table, re.MULTILINE)
-    return None if found is None or found[1] == '{ kind = "droptail" }' else found[1]
+    return Setting(link_buffer(port), whole, queue, port.rate)
 
 
 @lru_cache(maxsize=MOST_DISTINCT)
