@@ -74,6 +74,14 @@ def test_a_port_without_a_value_that_its_profile_uses_has_a_reason(tmp_path: Pat
     assert "`{mtu_bytes}`" in asked.ports["refusal"].to_list()[1]
 
 
+@pytest.mark.parametrize("queue", ["fq_codel", '"fq_codel"', "'fq_codel'"])
+def test_a_named_discipline_of_an_inventory_is_that_of_its_question(queue: str, tmp_path: Path) -> None:
+    read = inventory(tmp_path, [{"buffer_bytes": 9000, "queue": queue}])
+    assert read.ports["queue"].to_list() == ["fq_codel"]
+    (question,) = questions_of(read.ports, profiles(tmp_path)).questions.values()
+    assert question.scenario().core.queue == "fq_codel"
+
+
 def test_an_unknown_profile_is_named(tmp_path: Path) -> None:
     rows = [{"buffer_bytes": 9000, "profile": "smal"}]
     asked = questions_of(inventory(tmp_path, rows).ports, profiles(tmp_path))

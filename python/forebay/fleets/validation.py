@@ -56,14 +56,8 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         (pl.format("{} {}: {}", _short("device"), _short("port"), "reason")).alias("reason"),
     )
     right = frame.filter(pl.col("reason").is_null())
-    quoted = pl.col("queue")
-    queue = (
-        pl.when(quoted.str.strip_chars("\"' ") == "droptail")
-        .then(None)
-        .when(quoted.str.starts_with("{") | quoted.str.starts_with('"'))
-        .then(quoted)
-        .otherwise(pl.lit('"') + quoted.str.strip_chars("'") + '"')
-    )
+    bare = pl.col("queue").str.strip_chars("\"' ")
+    queue = pl.when(pl.col("queue").str.starts_with("{")).then("queue").when(bare != "droptail").then(bare)
     goals = pl.col("goals").str.split(";").list.eval(pl.element().str.strip_chars()).list.join("; ")
     ports = right.with_columns(
         pl.col("_bits").cast(pl.Int64).alias("rate_bps"),
