@@ -66,6 +66,7 @@ def test_a_header_may_state_the_unit(tmp_path: Path) -> None:
     [
         ("", "9MB", 9_000_000),
         ("", "64KiB", 65_536),
+        ("", "1 TiB", 2**40),
         ("", "512 packets", 768_000),
         ("", "2 ms", 250_000),
         ("ios-xe", "queue-limit 512 packets", 768_000),
