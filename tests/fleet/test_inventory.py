@@ -71,6 +71,8 @@ def test_a_header_may_state_the_unit(tmp_path: Path) -> None:
         ("", "2 ms", 250_000),
         ("ios-xe", "queue-limit 512 packets", 768_000),
         ("ios-xr", "512 packets", 131_072),
+        ("ios-xr", "512 pkts", 131_072),
+        ("ios-xr", "512p", 131_072),
         ("ios-xr", "2 mbytes", 2_000_000),
         ("linux", "bfifo limit 200kb", 204_800),
         ("junos", "temporal 2k", 250_000),

@@ -41,6 +41,7 @@ def test_the_identity_of_a_question_does_not_depend_on_the_order_of_ports(tmp_pa
     [
         ({"buffer": "512 packets"}, "512p"),
         ({"buffer": "512 packets", "buffer_bytes": 768000}, "512p"),
+        ({"buffer": "512 packets", "platform": "ios-xr"}, "131072B"),
         ({"buffer": "9MB", "buffer_bytes": 9_000_000}, "9000000B"),
         ({"platform": "linux", "buffer": None}, "1000p"),
         ({"platform": "ios-xe", "buffer": None}, "96000B"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from forebay.configuration.platforms import ios_xr
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.fleets.amounts import bits_per_second, buffer_bytes, seconds, share, whole
 from forebay.fleets.columns import PORTS
@@ -44,7 +45,8 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     stated = pl.coalesce("_rate", "_nominal")
     frame = frame.with_columns(pl.min_horizontal(stated, "_shaper").round().alias("_bits"))
-    packet = pl.coalesce("_mtu", pl.lit(PACKET))
+    # IOS XR counts packets of its own size, whatever the MTU is.
+    packet = pl.when(pl.col("_platform") == "ios-xr").then(ios_xr.PACKET).otherwise(pl.coalesce("_mtu", pl.lit(PACKET)))
     frame = frame.with_columns(buffer_bytes(pl.col("buffer"), pl.col("_bits"), packet).round().alias("_buffer"))
     frame = _in_words(frame)
     counted = pl.col("_sent") * 8 / pl.col("_interval") / pl.col("_bits")
@@ -96,8 +98,6 @@ def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
     plain = pl.col("_buffer").is_not_null() | pl.col("buffer").is_null()
     # A bare number has a unit only in a platform's words.
     asked = ~plain & (pl.col("_platform").fill_null("") != "") & ~pl.col("buffer").str.contains(r"^[0-9.]+$")
-    # IOS XR counts packets of 256 bytes, whatever the MTU is.
-    asked = asked | ((pl.col("_platform") == "ios-xr") & pl.col("buffer").str.contains("packets?$"))
     distinct = frame.filter(asked).select(key).unique(maintain_order=True).head(MOST_DISTINCT)
     found: dict[str, list[object]] = {"_size": [], "_discipline": [], "_limit": [], "_words": []}
     for platform, text, bits, mtu in distinct.iter_rows():
