@@ -283,6 +283,50 @@ def test_a_folder_of_formats_describes_one_network(tmp_path: Path) -> None:
     assert ("edge1", "Ethernet9", 10**8) in found.ports.select("device", "port", "rate_bps").rows()
 
 
+COS = [
+    "set system host-name mx1",
+    "set class-of-service schedulers be buffer-size temporal 5k",
+    "set class-of-service scheduler-maps edge forwarding-class best-effort scheduler be",
+]
+
+
+def _netbox(port: str, speed: str) -> str:
+    return f"device,name,type,enabled,mtu,speed\nmx1,{port},other,true,,{speed}\n"
+
+
+@pytest.mark.parametrize(
+    ("port", "speed", "rate", "size"),
+    [
+        ("ge-0/0/0", "100000", 10**8, 62_500),
+        ("ge-0/0/0", "2500000", 25 * 10**8, 1_562_500),
+        ("et-0/0/0", "100000000", 10**11, 62_500_000),
+    ],
+)
+def test_a_buffer_that_is_a_time_has_the_rate_that_another_file_states(
+    tmp_path: Path, port: str, speed: str, rate: int, size: int
+) -> None:
+    lines = [*COS, f"set interfaces {port} mtu 1500", f"set class-of-service interfaces {port} scheduler-map edge"]
+    found = folder_of(tmp_path, {"mx1.set": "\n".join(lines) + "\n", "netbox.csv": _netbox(port, speed)})
+    assert found.ports.select("port", "rate_bps", "buffer_bytes").rows() == [(port, rate, size)]
+
+
+def test_a_table_may_state_the_buffer_of_lines_that_cannot_be_read(tmp_path: Path) -> None:
+    table = "device,port,buffer\nedge1,TenGigabitEthernet0/1/0,9MB\nedge1,GigabitEthernet0/0/0,512 packets\n"
+    found = folder_of(tmp_path, {"edge1.cfg": IOS, "table.csv": table})
+    sizes = dict(found.ports.select("port", "buffer_bytes").rows())
+    assert sizes["TenGigabitEthernet0/1/0"] == 9_000_000
+    assert sizes["GigabitEthernet0/0/0"] == 768_000
+    assert not any("its queue" in reason for _, reason in reasons(found))
+
+
+def test_a_table_that_contradicts_a_configuration_rejects_the_port(tmp_path: Path) -> None:
+    table = "device,port,buffer\nedge1,GigabitEthernet0/0/0,9MB\n"
+    found = folder_of(tmp_path, {"edge1.cfg": IOS, "table.csv": table})
+    reason = "edge1 GigabitEthernet0/0/0: buffer: found `9MB` and `512p` of its configuration; allowed: one"
+    assert reason in [each for _, each in reasons(found)]
+    assert "GigabitEthernet0/0/0" not in found.ports["port"].to_list()
+
+
 def test_every_format_has_a_name_and_a_source() -> None:
     assert len({each.name for each in IMPORTERS}) == len(IMPORTERS)
     assert all(each.source for each in IMPORTERS)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["full_name", "merged"]
 
 #: Columns on which two files have to agree.
-AGREED = ("rate", "platform", "buffer", "queue", "profile", "goals")
+AGREED = ("rate", "platform", "lines", "buffer", "queue", "profile", "goals")
+#: Characters of a value that a message shows.
+MOST_SHOWN = 60
 #: Columns other than the names of a port, which may differ in case and in length.
 _VALUES = tuple(name for name in RAW if name not in ("device", "port"))
 #: Short names of interfaces in SNMP's ifName, with those of configurations.
@@ -118,7 +120,8 @@ def _contradiction(name: str) -> pl.Expr:
 
     meaning = pl.col(f"_{name}")
     known, other = meaning.is_not_null(), meaning != meaning.drop_nulls().first()
-    values = (pl.col(name).filter(known).first(), pl.col(name).filter(other).first())
+    text = pl.col(name).str.slice(0, MOST_SHOWN)
+    values = (text.filter(known).first(), text.filter(other).first())
     files = (pl.col("file").filter(known).first(), pl.col("file").filter(other).first())
     return pl.format(f"found `{{}}` and `{{}}` as {name} in {{}} and {{}}; allowed: one of them", *values, *files)
 

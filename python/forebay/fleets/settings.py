@@ -15,7 +15,16 @@ from forebay.errors import ForebayError, InputError
 from forebay.inputs.goals import split_goal
 from forebay.storage.safe_io import clean
 
-__all__ = ["MOST_DISTINCT", "Setting", "fault_of_goals", "fault_of_queue", "platform_name", "setting_of", "words"]
+__all__ = [
+    "MOST_DISTINCT",
+    "Setting",
+    "fault_of_goals",
+    "fault_of_queue",
+    "platform_name",
+    "setting_of",
+    "translated",
+    "words",
+]
 
 #: Distinct settings that are read in words of platforms; the rest of a table is rejected.
 MOST_DISTINCT = 20_000
@@ -74,16 +83,23 @@ def setting_of(translation: Translation) -> Setting:
     return Setting(link_buffer(port), whole, queue, port.rate)
 
 
-@lru_cache(maxsize=MOST_DISTINCT)
+def translated(platform: str, text: str, rate: int | None, packet: int) -> Setting | str:
+    """The queue of lines of a platform, or the reason why they cannot be read."""
+    try:
+        return setting_of(translate(text, platform, Assumed(rate, packet)))
+    except ForebayError as error:
+        return str(error).removeprefix("translate: ")
+
+
 def words(platform: str, text: str, rate: int | None, packet: int) -> Setting | str:
     """A buffer in the words of a platform, or the reason why it cannot be read."""
     reason = ""
     tries = [text] if text[:1].isalpha() or text[:1] in '{"' or platform not in _LINES else []
     for written in (*tries, *(line.format(text) for line in _LINES.get(platform, ()))):
-        try:
-            return setting_of(translate(written, platform, Assumed(rate, packet)))
-        except ForebayError as error:
-            reason = reason or str(error).removeprefix("translate: ")
+        found = translated(platform, written, rate, packet)
+        if isinstance(found, Setting):
+            return found
+        reason = reason or found
     return reason
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.configuration.reading import closest
 from forebay.errors import InputError
-from forebay.fleets.columns import PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
+from forebay.fleets.columns import INNER, PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Found, Importer, Rejection
 from forebay.fleets.importers.tables import MOST_COLUMNS, Table, header_of, rows_of
@@ -58,7 +58,7 @@ def _check_header(names: Sequence[str]) -> list[str]:
     others = [name for place, name in enumerate(names) if place not in known and name.strip()]
     for name in others[:1000]:
         bare = name.strip().lower()
-        likely = closest(bare, [each for each in RAW if each not in ("nominal", "shaper")]) if bare.isalpha() else ""
+        likely = closest(bare, [each for each in RAW if each not in INNER]) if bare.isalpha() else ""
         if likely and likely not in found and bare not in _OTHER and _is_near(bare, likely):
             raise FileFault(
                 f"found the column {clean(name)}; allowed: `{likely}`, if that is meant, or another name", 1

@@ -65,7 +65,7 @@ def _read(file: SourceFile) -> Found:
         )
         rate = None if speed is None else f"{speed}Mbps"
         mtu = None if entry.get("mtu") is None else str(entry["mtu"])
-        add_port(ConfiguredPort(host, name, "sonic", line, rate, mtu, text, shown[:4000], "Ethernet0"), found)
+        add_port(ConfiguredPort(host, name, "sonic", line, rate, mtu, text, shown[:4000]), found)
     return found.found
 
 
