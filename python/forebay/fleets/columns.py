@@ -175,10 +175,7 @@ def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
 
     wanted = _raw_schema()
     frame = pl.DataFrame(dict(columns), schema_overrides={name: wanted[name] for name in columns}, strict=False)
-    texts = [pl.col(name).str.strip_chars() for name in columns if name != "line"]
-    frame = frame.with_columns(texts)
-    frame = frame.with_columns(
-        pl.when(pl.col(name).str.len_bytes() > 0).then(pl.col(name)).alias(name) for name in columns if name != "line"
-    )
+    texts = {name: pl.col(name).str.strip_chars() for name in columns if name != "line"}
+    frame = frame.with_columns(pl.when(text.str.len_bytes() > 0).then(text).alias(name) for name, text in texts.items())
     missing = [pl.lit(None, wanted[name]).alias(name) for name in wanted if name not in columns]
     return frame.with_columns(missing).select(list(wanted))

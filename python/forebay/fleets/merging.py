@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forebay.fleets.amounts import bits_per_second
 from forebay.fleets.columns import RAW, REJECTED, schema
+from forebay.fleets.rejections import of_port, split
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,8 +83,7 @@ def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFra
         .when(pl.int_range(pl.len()).over(in_file) > 0)
         .then(pl.format("found it again, as in line {}; allowed: once in a file", pl.col("_first").fill_null(0)))
     )
-    frame = frame.with_columns(reason.alias("reason"))
-    return frame.filter(pl.col("reason").is_null()).drop("reason"), _rejected(frame)
+    return split(frame, of_port(reason))
 
 
 def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -111,7 +111,7 @@ def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataF
     rows = frame.join(wrong, on=key, how="semi", nulls_equal=True)
     reasons = rows.group_by(key).agg(pl.coalesce(_contradiction(name) for name in AGREED).alias("reason"))
     rows = rows.join(reasons, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return together.filter(agree), _rejected(rows)
+    return together.filter(agree), split(rows, of_port(pl.col("reason")))[1]
 
 
 def _contradiction(name: str) -> pl.Expr:
@@ -124,10 +124,3 @@ def _contradiction(name: str) -> pl.Expr:
     values = (text.filter(known).first(), text.filter(other).first())
     files = (pl.col("file").filter(known).first(), pl.col("file").filter(other).first())
     return pl.format(f"found `{{}}` and `{{}}` as {name} in {{}} and {{}}; allowed: one of them", *values, *files)
-
-
-def _rejected(frame: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    wrong = frame.filter(pl.col("reason").is_not_null())
-    return wrong.select("file", "line", pl.format("{} {}: {}", "device", "port", "reason").alias("reason"))

@@ -12,6 +12,7 @@ from forebay.configuration.platforms import ios_xr
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.fleets.amounts import bits_per_second, buffer_bytes, seconds, share, whole
 from forebay.fleets.columns import PORTS
+from forebay.fleets.rejections import of_port, short, split
 from forebay.fleets.settings import (
     MOST_DISTINCT,
     Setting,
@@ -60,13 +61,7 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     frame = frame.with_columns(_mapped(frame, "queue", fault_of_queue).alias("_queue_fault"))
     counted = pl.col("_sent") * 8 / pl.col("_interval") / pl.col("_bits")
     frame = frame.with_columns(pl.coalesce("_share", counted).alias("_load"))
-    frame = frame.with_columns(_fault().alias("reason"))
-    wrong = frame.filter(pl.col("reason").is_not_null()).select(
-        "file",
-        "line",
-        (pl.format("{} {}: {}", _short("device"), _short("port"), "reason")).alias("reason"),
-    )
-    right = frame.filter(pl.col("reason").is_null())
+    right, wrong = split(frame, of_port(_fault()))
     bare = pl.col("queue").str.strip_chars("\"' ")
     queue = pl.when(pl.col("queue").str.starts_with("{")).then("queue").when(bare != "droptail").then(bare)
     goals = pl.col("goals").str.split(";").list.eval(pl.element().str.strip_chars()).list.join("; ")
@@ -158,18 +153,10 @@ def _translated(
     return frame.join(distinct.hstack(read), on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _short(name: str) -> pl.Expr:
-    """A text of a row for a message."""
-    import polars as pl
-
-    text = pl.col(name)
-    return pl.when(text.str.len_chars() > 60).then(text.str.slice(0, 57) + "...").otherwise(text)
-
-
 def _refusal(name: str, allowed: str) -> pl.Expr:
     import polars as pl
 
-    return pl.format(f"{name}: found `{{}}`; allowed: {allowed}", _short(name))
+    return pl.format(f"{name}: found `{{}}`; allowed: {allowed}", short(name))
 
 
 def _fault() -> pl.Expr:
@@ -229,8 +216,8 @@ def _fault() -> pl.Expr:
         *(
             (differs, pl.format(f"{name}: found `{{}}` and `{{}}` of its configuration; allowed: one", *values))
             for name, differs, values in (
-                ("buffer", (pl.col("_buffer") - pl.col("lines_size")).abs() >= 1, (_short("buffer"), "lines_text")),
-                ("queue", pl.col("queue") != pl.col("lines_queue"), (_short("queue"), _short("lines_queue"))),
+                ("buffer", (pl.col("_buffer") - pl.col("lines_size")).abs() >= 1, (short("buffer"), "lines_text")),
+                ("queue", pl.col("queue") != pl.col("lines_queue"), (short("queue"), short("lines_queue"))),
             )
         ),
         (pl.col("_queue_fault") != "", pl.format("queue: {}", "_queue_fault")),
