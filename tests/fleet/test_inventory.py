@@ -145,6 +145,20 @@ def test_files_that_contradict_each_other_reject_the_port(tmp_path: Path) -> Non
     assert found.ports["port"].to_list() == ["q"]
 
 
+def test_a_class_has_the_rate_that_another_file_states_for_its_port(tmp_path: Path) -> None:
+    files = {
+        "1.csv": "device,port,service_class,buffer,rate\nr,Gi0/1,voice,10 ms,\nr,Gi0/1,data,90 ms,100M\n",
+        "2.csv": "device,port,rate,mtu,utilization\nR,GigabitEthernet0/1,1G,9000,40%\n",
+    }
+    found = folder_of(tmp_path, files)
+    columns = ("service_class", "rate_bps", "buffer_bytes", "mtu_bytes", "utilization")
+    assert found.ports.select(columns).rows() == [
+        ("voice", 10**9, 1_250_000, 9000, None),
+        ("data", 10**8, 1_125_000, 9000, None),
+        (None, 10**9, None, 9000, 0.4),
+    ]
+
+
 def test_a_counter_above_the_rate_is_rejected(tmp_path: Path) -> None:
     found = inventory(
         tmp_path,

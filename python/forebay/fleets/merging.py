@@ -16,6 +16,8 @@ __all__ = ["full_name", "merged"]
 
 #: Columns on which two files have to agree.
 AGREED = ("rate", "platform", "lines", "buffer", "queue", "profile", "goals")
+#: Columns of a port that its classes share.
+OF_PORT = ("rate", "nominal", "shaper", "platform", "mtu", "role")
 #: Characters of a value that a message shows.
 MOST_SHOWN = 60
 #: Columns other than the names of a port, which may differ in case and in length.
@@ -51,15 +53,28 @@ def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
     )
     key = ["_device", "_port", "service_class"]
-    columns = [*RAW, "file", "line"]
+    columns = [*RAW, "file", "line", "_device", "_port"]
     frame = frame.with_columns(pl.len().over(key).alias("_count"))
-    once, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
+    ports, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
     rejected = pl.DataFrame(schema=schema(REJECTED))
-    if not len(several):
-        return once, rejected
-    several, duplicates = _without_duplicates(several, key)
-    joined, contradictions = _joined(several, key)
-    return pl.concat([once, joined.select(columns)]), pl.concat([duplicates, contradictions])
+    if len(several):
+        several, duplicates = _without_duplicates(several, key)
+        joined, contradictions = _joined(several, key)
+        ports, rejected = pl.concat([ports, joined.select(columns)]), pl.concat([duplicates, contradictions])
+    return _with_rates_of_ports(ports).drop("_device", "_port"), rejected
+
+
+def _with_rates_of_ports(frame: pl.DataFrame) -> pl.DataFrame:
+    """The ports, where a class has the rate of its port unless it states one, and so the facts of its device."""
+    import polars as pl
+
+    classed = pl.col("service_class").is_not_null()
+    if not frame.select(classed.any()).item():
+        return frame
+    known = frame.filter(~classed).select("_device", "_port", pl.col(OF_PORT).name.suffix("_known"))
+    frame = frame.join(known, on=["_device", "_port"], how="left", maintain_order="left")
+    frame = frame.with_columns(pl.coalesce(name, f"{name}_known") for name in OF_PORT)
+    return frame.drop(f"{name}_known" for name in OF_PORT)
 
 
 def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
