@@ -145,6 +145,19 @@ def test_files_that_contradict_each_other_reject_the_port(tmp_path: Path) -> Non
     assert found.ports["port"].to_list() == ["q"]
 
 
+def test_counters_stay_with_the_interval_of_their_file(tmp_path: Path) -> None:
+    files = {
+        "1.csv": "device,port,rate,drops,interval\nr,p,1G,7,100s\nr,q,1G,7,\n",
+        "2.csv": "device,port,sent,packets,interval\nr,p,3750000000,9,60s\nr,q,3750000000,9,60s\n",
+        "3.csv": "device,port,drops,interval\nr,p,5,1min\n",
+    }
+    found = folder_of(tmp_path, files)
+    assert found.ports.select("port", "utilization", "drops", "packets", "interval_s").rows() == [
+        ("p", 0.5, 5, 9, 60.0),
+        ("q", 0.5, None, 9, 60.0),
+    ]
+
+
 def test_a_class_has_the_rate_that_another_file_states_for_its_port(tmp_path: Path) -> None:
     files = {
         "1.csv": "device,port,service_class,buffer,rate\nr,Gi0/1,voice,10 ms,\nr,Gi0/1,data,90 ms,100M\n",

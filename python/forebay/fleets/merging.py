@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forebay.fleets.amounts import bits_per_second
+from forebay.fleets.amounts import bits_per_second, seconds
 from forebay.fleets.columns import RAW, REJECTED, schema
 from forebay.fleets.rejections import of_port, split
 
@@ -16,6 +16,8 @@ __all__ = ["full_name", "merged"]
 
 #: Columns on which two files have to agree.
 AGREED = ("rate", "platform", "lines", "buffer", "queue", "profile", "goals")
+#: Counters over `interval`.
+COUNTERS = ("sent", "drops", "packets")
 #: Columns of a port that its classes share.
 OF_PORT = ("rate", "nominal", "shaper", "platform", "mtu", "role")
 #: Characters of a value that a message shows.
@@ -59,9 +61,28 @@ def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rejected = pl.DataFrame(schema=schema(REJECTED))
     if len(several):
         several, duplicates = _without_duplicates(several, key)
-        joined, contradictions = _joined(several, key)
+        joined, contradictions = _joined(_over_one_interval(several, key), key)
         ports, rejected = pl.concat([ports, joined.select(columns)]), pl.concat([duplicates, contradictions])
     return _with_rates_of_ports(ports).drop("_device", "_port"), rejected
+
+
+def _over_one_interval(frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """The rows with the counters over one interval of each port: that of `sent`, or else the first one.
+
+    A counter does not belong to the interval of another file.
+    """
+    import polars as pl
+
+    counts = pl.any_horizontal(pl.col(COUNTERS).is_not_null())
+    # 300s and 5min are one interval.
+    length = pl.coalesce(seconds(pl.col("interval")).cast(pl.String), "interval")
+    frame = frame.with_columns(pl.when(counts).then(length).alias("_length"))
+    length = pl.col("_length")
+    chosen = pl.coalesce(
+        length.filter(pl.col("sent").is_not_null()).drop_nulls().first(), length.drop_nulls().first()
+    ).over(key)
+    kept = counts & length.eq_missing(chosen)
+    return frame.with_columns(pl.when(kept).then(pl.col(name)).alias(name) for name in (*COUNTERS, "interval"))
 
 
 def _with_rates_of_ports(frame: pl.DataFrame) -> pl.DataFrame:
