@@ -166,6 +166,29 @@ def test_netbox_display_export_has_other_headers(tmp_path: Path) -> None:
     assert found.ports["rate_bps"].to_list() == [10**10, 10**8]
 
 
+def test_netbox_types_without_a_queue_are_no_ports_even_with_a_speed(tmp_path: Path) -> None:
+    kinds = ("lag", "virtual", "bridge", "Link Aggregation Group (LAG)", "other")
+    rows = "".join(f"sw1,i{number},{kind},true,1000000\n" for number, kind in enumerate(kinds))
+    found = inventory(tmp_path, f"device,name,type,enabled,speed\n{rows}")
+    assert found.ports.select("port", "rate_bps").rows() == [("i4", 10**9)]
+    assert [line for line, _ in reasons(found)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("sample", "name"),
+    [
+        ('ifType{ifName="x"} 161', "ieee8023adLag"),
+        ('ifType_info{ifName="x",ifType="softwareLoopback"} 1', "softwareLoopback"),
+        ('ifType_info{ifName="x",ifType="161"} 1', "ieee8023adLag"),
+    ],
+)
+def test_types_of_a_scrape_without_a_queue_are_no_ports(tmp_path: Path, sample: str, name: str) -> None:
+    text = f'{sample}\nifHighSpeed{{ifName="x"}} 1000\nifType_info{{ifName="y",ifType="ethernetCsmacd"}} 1\n'
+    found = inventory(tmp_path, f'{text}ifHighSpeed{{ifName="y"}} 1000\n', "r1.prom")
+    assert found.ports["port"].to_list() == ["y"]
+    assert f"ifType {name} has no queue" in reasons(found)[0][1]
+
+
 def test_a_scrape_has_the_mean_load_since_the_start(tmp_path: Path) -> None:
     found = inventory(tmp_path, SCRAPE, "r1.prom")
     columns = ("device", "port", "rate_bps", "utilization", "drops", "interval_s")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from forebay.fleets.files import SourceFile
-from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.fleets.importers.tables import header_of, rows_of
 from forebay.storage.safe_io import clean
 
@@ -19,7 +19,6 @@ _NONE = ("", "—", "-", "None")
 _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([KMGT])(?:bps|bit/s|b/s))?", re.IGNORECASE)
 #: The speed in a type's name, as in "SFP+ (10GE)" and "1000BASE-T (1GE)", or in its slug, as in "25gbase-x-sfp28".
 _TYPE = re.compile(r"\(([0-9.]+)GE\)|^([0-9.]+)gbase|^(100|1000|10)base|\((?:10/)?(100)ME\)", re.IGNORECASE)
-_VIRTUAL = re.compile(r"virtual|bridge|lag\b|link aggregation|^other$", re.IGNORECASE)
 
 
 def _recognizes(file: SourceFile) -> bool:
@@ -48,6 +47,9 @@ def _interface(row: dict[str, str], line: int, found: Collector) -> None:
     if row.get("enabled", "").lower() in ("false", "no", "0", "✘"):
         found.reject(line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
+    if virtual_type(kind) is not None:
+        found.reject(line, f"{where}: the type {clean(kind)} has no queue of its own; allowed: physical interfaces")
+        return
     speed = row.get("speed (kbps)") or row.get("speed") or ""
     rate = None
     if speed not in _NONE:
@@ -56,9 +58,6 @@ def _interface(row: dict[str, str], line: int, found: Collector) -> None:
             found.reject(line, f"{where}: speed: found {clean(speed)}; allowed: kb/s, or a rate such as 1 Gbps")
             return
         rate = f"{number[1]}{(number[2] or 'k').lower()}bps"
-    elif _VIRTUAL.search(kind):
-        found.reject(line, f"{where}: the type {clean(kind)} has no queue of its own; allowed: physical interfaces")
-        return
     mtu = row.get("mtu", "")
     found.add(
         line,

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from forebay.fleets.files import FileFault, SourceFile
-from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.fleets.importers.tables import header_of, rows_of
 from forebay.observation.counter_files.scrapes import is_scrape
 from forebay.storage.safe_io import clean
@@ -26,14 +26,13 @@ __all__ = ["IF_MIB", "LIBRENMS", "LIBRENMS_CSV", "PROMETHEUS"]
 #: Metrics that are read, by their part in the row of a port.
 _METRICS: Mapping[str, str] = {
     **{"ifHighSpeed": "mbps", "ifSpeed": "bps", "ifMtu": "mtu", "ifHCOutOctets": "sent", "ifOutDiscards": "drops"},
-    **{"ifHCOutUcastPkts": "packets", "ifAdminStatus": "admin", "ifType": "type", "node_network_speed_bytes": "speed"},
-    **{"node_network_transmit_bytes_total": "sent", "node_network_transmit_drop_total": "drops"},
-    **{"node_network_transmit_packets_total": "packets", "node_network_mtu_bytes": "mtu"},
+    **{"ifHCOutUcastPkts": "packets", "ifAdminStatus": "admin", "ifType": "type", "ifType_info": "type"},
+    **{"node_network_speed_bytes": "speed", "node_network_transmit_bytes_total": "sent"},
+    **{"node_network_transmit_drop_total": "drops", "node_network_transmit_packets_total": "packets"},
+    **{"node_network_mtu_bytes": "mtu"},
 }
 #: ifSpeed at its largest stands for any faster speed (RFC 2863).
 _SATURATED = 2**32 - 1
-#: IANAifType of interfaces without a queue: softwareLoopback, l2vlan, l3ipvlan, propVirtual, tunnel.
-_VIRTUAL_TYPES = (24, 135, 136, 53, 131)
 _SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)')
 _LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
 
@@ -45,6 +44,7 @@ class _Port:
     line: int | None
     values: dict[str, float] = field(default_factory=dict)
     interval: float | None = None
+    type: str = ""
 
 
 class _Ports:
@@ -75,6 +75,10 @@ class _Ports:
             self.found.reject(line, f"{device} {port}: found {value:g} as {name}; allowed: a number, 0 or more")
             return
         reading = self.ports.setdefault((device, port), _Port(line))
+        if kind == "type":
+            # The type is the value, or a label of a metric whose value is 1.
+            reading.type = labels.get("ifType") or f"{value:.0f}"
+            return
         reading.values[kind] = value
         if interval is not None and kind in ("sent", "drops", "packets"):
             reading.interval = interval
@@ -86,10 +90,9 @@ class _Ports:
             if values.get("admin", 1) == 2:
                 self.found.reject(reading.line, f"{device} {port}: the interface is disabled; allowed: enabled ones")
                 continue
-            if values.get("type") in _VIRTUAL_TYPES:
-                reason = (
-                    f"{device} {port}: ifType {values['type']:.0f} has no queue of its own; allowed: physical ports"
-                )
+            virtual = virtual_type(reading.type)
+            if virtual is not None:
+                reason = f"{device} {port}: ifType {virtual} has no queue of its own; allowed: physical ports"
                 self.found.reject(reading.line, reason)
                 continue
             interval = reading.interval or self.uptimes.get(device)
@@ -266,8 +269,8 @@ def _port_of_librenms(row: Mapping[str, str], line: int | None, file: SourceFile
     if row.get("ifAdminStatus") == "down" or row.get("disabled") == "1" or row.get("deleted") == "1":
         found.reject(line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
-    kind = row.get("ifType", "")
-    if kind in ("softwareLoopback", "l2vlan", "l3ipvlan", "propVirtual", "tunnel", "ieee8023adLag"):
+    kind = virtual_type(row.get("ifType", ""))
+    if kind is not None:
         found.reject(line, f"{where}: ifType {kind} has no queue of its own; allowed: physical ports")
         return
     values = {}
