@@ -245,6 +245,13 @@ def test_junos_set_lines_are_the_same_as_braces(tmp_path: Path) -> None:
     assert found.ports.select("port", "buffer_bytes", "mtu_bytes").rows() == [("xe-0/0/0", 6_250_000, 9192)]
 
 
+def test_ports_of_junos_have_the_lines_of_their_interfaces(tmp_path: Path) -> None:
+    ports = "    xe-0/0/0 { mtu 1500; }\n    xe-0/0/1 {\n        mtu 1500;\n    }\n"
+    text = f"## Last commit\n/* made by hand */\ninterfaces {{\n{ports}}}\n"
+    found = inventory(tmp_path, text, "mx1.conf")
+    assert found.ports["line"].to_list() == [4, 5]
+
+
 def test_ios_ports_have_the_queue_of_their_policy(tmp_path: Path) -> None:
     found = inventory(tmp_path, IOS, "edge1.cfg")
     rows = found.ports.select("device", "port", "rate_bps", "buffer_bytes", "platform").rows()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from forebay.configuration.platforms.junos_text import paths
+from forebay.configuration.reading import Word
 from forebay.errors import InputError
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Collector, Found, Importer
@@ -20,6 +21,8 @@ from forebay.fleets.importers.port_settings import ConfiguredPort, add_port
 __all__ = ["JUNOS"]
 
 _PHYSICAL = re.compile(r"(?:fe|ge|xe|et|mge|so|t1|t3|e1|e3)-[0-9]")
+#: Lines that are no statements.
+_IGNORED = re.compile(r"^[ \t]*(?:/\*.*\*/|version |## |deactivate |delete ).*", re.MULTILINE)
 _SPEED = re.compile(r"(?:speed )?([0-9]+)(m|g)(?:bps)?", re.IGNORECASE)
 
 
@@ -60,14 +63,9 @@ def _recognizes(file: SourceFile) -> bool:
 
 def _read(file: SourceFile) -> Found:
     found, state = Collector(), _State()
-    lines = [
-        line
-        for line in file.text.split("\n")
-        if not re.match(r"\s*(?:/\*.*\*/|version |## |deactivate |delete )", line)
-    ]
     try:
-        for words in paths("\n".join(lines)):
-            _take([word.text for word in words], words[0].line, state)
+        for words in paths(_IGNORED.sub("", file.text)):
+            _take(words, state)
     except InputError as error:
         raise FileFault(str(error).removeprefix("translate: ")) from None
     for name, interface in state.interfaces.items():
@@ -75,11 +73,12 @@ def _read(file: SourceFile) -> Found:
     return found.found
 
 
-def _take(texts: Sequence[str], line: int, state: _State) -> None:
+def _take(words: Sequence[Word], state: _State) -> None:
+    texts = [word.text for word in words]
     if texts[:2] == ["system", "host-name"] and len(texts) > 2:
         state.host = texts[2]
     elif texts[0] == "interfaces" and len(texts) > 2:
-        interface = state.interfaces.setdefault(texts[1], _Interface(line))
+        interface = state.interfaces.setdefault(texts[1], _Interface(words[1].line))
         rest = list(texts[2:])
         interface.shown.append(_set(texts))
         if rest == ["disable"]:
