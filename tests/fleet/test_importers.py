@@ -245,6 +245,53 @@ def test_junos_set_lines_are_the_same_as_braces(tmp_path: Path) -> None:
     assert found.ports.select("port", "buffer_bytes", "mtu_bytes").rows() == [("xe-0/0/0", 6_250_000, 9192)]
 
 
+COS = [
+    "set system host-name mx1",
+    "set class-of-service schedulers be buffer-size temporal 5k",
+    "set class-of-service scheduler-maps edge forwarding-class best-effort scheduler be",
+]
+INACTIVE = """## Last commit
+/* made by hand */
+system { host-name mx1; }
+interfaces {
+    ge-0/0/0 { speed 100m; }
+    inactive: ge-0/0/1 { mtu 1500; }
+    ge-0/0/2 {
+        inactive: speed 100m;
+    }
+}
+class-of-service {
+    interfaces {
+        ge-0/0/0 { inactive: shaping-rate 10m; }
+    }
+}
+"""
+
+
+def test_inactive_blocks_of_junos_have_no_effect_and_ports_have_their_own_lines(tmp_path: Path) -> None:
+    found = inventory(tmp_path, INACTIVE, "mx1.conf")
+    rows = found.ports.select("port", "rate_bps", "line").rows()
+    assert rows == [("ge-0/0/0", 10**8, 5), ("ge-0/0/2", 10**9, 7)]
+    assert reasons(found) == [(6, "mx1 ge-0/0/1: the interface is inactive; allowed: enabled ones")]
+
+
+def test_deactivated_statements_of_junos_have_no_effect(tmp_path: Path) -> None:
+    lines = [
+        *COS,
+        *(f"set interfaces ge-0/0/{number} mtu 1500" for number in range(4)),
+        "set class-of-service interfaces ge-* scheduler-map edge",
+        "deactivate interfaces ge-0/0/1",
+        "deactivate class-of-service interfaces ge-*",
+    ]
+    found = inventory(tmp_path, "\n".join(lines) + "\n", "mx1.set")
+    assert found.ports.select("port", "rate_bps", "buffer_bytes").rows() == [
+        ("ge-0/0/0", 10**9, None),
+        ("ge-0/0/2", 10**9, None),
+        ("ge-0/0/3", 10**9, None),
+    ]
+    assert [line for line, _ in reasons(found)] == [5]
+
+
 def test_ports_of_junos_have_the_lines_of_their_interfaces(tmp_path: Path) -> None:
     ports = "    xe-0/0/0 { mtu 1500; }\n    xe-0/0/1 {\n        mtu 1500;\n    }\n"
     text = f"## Last commit\n/* made by hand */\ninterfaces {{\n{ports}}}\n"
@@ -311,13 +358,6 @@ def test_a_folder_of_formats_describes_one_network(tmp_path: Path) -> None:
     configurations = {f"configuration of {system}" for system in ("IOS, IOS XR, NX-OS or EOS", "Junos")}
     assert {each.format for each in found.files} == {*configurations, "NetBox interfaces", "config_db.json of SONiC"}
     assert ("edge1", "Ethernet9", 10**8) in found.ports.select("device", "port", "rate_bps").rows()
-
-
-COS = [
-    "set system host-name mx1",
-    "set class-of-service schedulers be buffer-size temporal 5k",
-    "set class-of-service scheduler-maps edge forwarding-class best-effort scheduler be",
-]
 
 
 def _netbox(port: str, speed: str) -> str:

@@ -7,7 +7,7 @@ interfaces, and wildcards in their names.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -22,7 +22,7 @@ __all__ = ["JUNOS"]
 
 _PHYSICAL = re.compile(r"(?:fe|ge|xe|et|mge|so|t1|t3|e1|e3)-[0-9]")
 #: Lines that are no statements.
-_IGNORED = re.compile(r"^[ \t]*(?:/\*.*\*/|version |## |deactivate |delete ).*", re.MULTILINE)
+_IGNORED = re.compile(r"^[ \t]*(?:/\*.*\*/|version |## |delete ).*", re.MULTILINE)
 _SPEED = re.compile(r"(?:speed )?([0-9]+)(m|g)(?:bps)?", re.IGNORECASE)
 
 
@@ -34,6 +34,7 @@ class _Interface:
     speed: str | None = None
     mtu: str | None = None
     is_disabled: bool = False
+    is_inactive: bool = False
     shown: list[str] = field(default_factory=list)
 
 
@@ -63,18 +64,32 @@ def _recognizes(file: SourceFile) -> bool:
 
 def _read(file: SourceFile) -> Found:
     found, state = Collector(), _State()
+    inactive: set[tuple[str, ...]] = set()
     try:
-        for words in paths(_IGNORED.sub("", file.text)):
-            _take(words, state)
+        statements = list(paths(_IGNORED.sub("", file.text)))
     except InputError as error:
         raise FileFault(str(error).removeprefix("translate: ")) from None
+    for words in statements:
+        if words[0].text == "deactivate":
+            inactive.add(tuple(word.text for word in words[1:]))
+    for words in statements:
+        _take(words, inactive, state)
     for name, interface in state.interfaces.items():
         _port(name, interface, state, file, found)
     return found.found
 
 
-def _take(words: Sequence[Word], state: _State) -> None:
+def _take(words: Sequence[Word], inactive: Collection[tuple[str, ...]], state: _State) -> None:
+    marked = [place for place, word in enumerate(words) if word.text == "inactive:"]
+    words = [word for word in words if word.text != "inactive:"]
     texts = [word.text for word in words]
+    if inactive:
+        marked += [place for place in range(len(texts)) if tuple(texts[: place + 1]) in inactive]
+    if marked:
+        if texts[0] == "interfaces" and len(texts) > 1:
+            interface = state.interfaces.setdefault(texts[1], _Interface(words[1].line))
+            interface.is_inactive = interface.is_inactive or min(marked) < 2
+        return
     if texts[:2] == ["system", "host-name"] and len(texts) > 2:
         state.host = texts[2]
     elif texts[0] == "interfaces" and len(texts) > 2:
@@ -110,8 +125,9 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
     if not _PHYSICAL.match(name):
         found.reject(interface.line, f"{where}: the interface is virtual, a bundle or a group; allowed: ports")
         return
-    if interface.is_disabled:
-        found.reject(interface.line, f"{where}: the interface is disabled; allowed: enabled ones")
+    if interface.is_disabled or interface.is_inactive:
+        state_of = "inactive" if interface.is_inactive else "disabled"
+        found.reject(interface.line, f"{where}: the interface is {state_of}; allowed: enabled ones")
         return
     statements = [each for pattern, entries in state.queues.items() if fnmatchcase(name, pattern) for each in entries]
     lines = []
@@ -131,9 +147,10 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
         shapers = [line.rpartition(" ")[2] for line in lines if " shaping-rate " in line]
         found.notes += [f"{where}: shaped to {shapers[0]} without a scheduler map"] if shapers else []
     shown = "\n".join([*interface.shown[:40], *lines])
-    add_port(
-        ConfiguredPort(host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000]), found
+    port = ConfiguredPort(
+        host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000]
     )
+    add_port(port, found)
 
 
 JUNOS = Importer("configuration of Junos", "docs/reference/platforms.md", _recognizes, _read)
