@@ -263,6 +263,7 @@ interfaces {
 class-of-service {
     interfaces {
         ge-0/0/0 { inactive: shaping-rate 10m; }
+        ge-0/0/2 { shaping-rate 50m; }
     }
 }
 """
@@ -271,7 +272,7 @@ class-of-service {
 def test_inactive_blocks_of_junos_have_no_effect_and_ports_have_their_own_lines(tmp_path: Path) -> None:
     found = inventory(tmp_path, INACTIVE, "mx1.conf")
     rows = found.ports.select("port", "rate_bps", "line").rows()
-    assert rows == [("ge-0/0/0", 10**8, 5), ("ge-0/0/2", 10**9, 7)]
+    assert rows == [("ge-0/0/0", 10**8, 5), ("ge-0/0/2", 50 * 10**6, 7)]
     assert reasons(found) == [(6, "mx1 ge-0/0/1: the interface is inactive; allowed: enabled ones")]
 
 
@@ -280,16 +281,20 @@ def test_deactivated_statements_of_junos_have_no_effect(tmp_path: Path) -> None:
         *COS,
         *(f"set interfaces ge-0/0/{number} mtu 1500" for number in range(4)),
         "set class-of-service interfaces ge-* scheduler-map edge",
+        "set class-of-service interfaces ge-0/0/2 shaping-rate 10m",
+        "set class-of-service interfaces ge-0/0/3 unit 7 shaping-rate 10m",
         "deactivate interfaces ge-0/0/1",
         "deactivate class-of-service interfaces ge-*",
     ]
     found = inventory(tmp_path, "\n".join(lines) + "\n", "mx1.set")
     assert found.ports.select("port", "rate_bps", "buffer_bytes").rows() == [
         ("ge-0/0/0", 10**9, None),
-        ("ge-0/0/2", 10**9, None),
+        ("ge-0/0/2", 10**7, None),
         ("ge-0/0/3", 10**9, None),
     ]
     assert [line for line, _ in reasons(found)] == [5]
+    assert "unit" not in str(found.ports["config"][1])
+    assert "is no rate of the whole port" in found.files[0].notes[0]
 
 
 def test_ports_of_junos_have_the_lines_of_their_interfaces(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ __all__ = ["JUNOS"]
 _PHYSICAL = re.compile(r"(?:fe|ge|xe|et|mge|so|t1|t3|e1|e3)-[0-9]")
 #: Lines that are no statements.
 _IGNORED = re.compile(r"^[ \t]*(?:/\*.*\*/|version |## |delete ).*", re.MULTILINE)
+#: A rate of a shaper; a part of the rate in percent is none.
+_SHAPER = re.compile(r"shaping-rate ([0-9]+[kmg]?)(?: burst-size .*)?$")
 _SPEED = re.compile(r"(?:speed )?([0-9]+)(m|g)(?:bps)?", re.IGNORECASE)
 
 
@@ -130,7 +132,7 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
         found.reject(interface.line, f"{where}: the interface is {state_of}; allowed: enabled ones")
         return
     statements = [each for pattern, entries in state.queues.items() if fnmatchcase(name, pattern) for each in entries]
-    lines = []
+    lines, shapers = [], []
     for statement in statements:
         bare = re.sub(r"^unit \S+ ", "", statement)
         profile = re.match(r"output-traffic-control-profile (\S+)", bare)
@@ -140,15 +142,18 @@ def _port(name: str, interface: _Interface, state: _State, file: SourceFile, fou
             for each in inner
             if re.match(r"scheduler-map |shaping-rate ", each)
         ]
+        # The rate of one of several units is not that of the port.
+        if re.match(r"unit (?!0 |\* )", statement) is None:
+            shapers += [match[1] for match in map(_SHAPER.match, inner) if match is not None]
     lines = list(dict.fromkeys(line.split(" burst-size")[0] for line in lines))
     maps = any(" scheduler-map " in line for line in lines)
     text = "\n".join([*state.shared, *lines]) + "\n" if maps else ""
-    if not maps:
-        shapers = [line.rpartition(" ")[2] for line in lines if " shaping-rate " in line]
-        found.notes += [f"{where}: shaped to {shapers[0]} without a scheduler map"] if shapers else []
+    if not maps and not shapers and lines:
+        found.notes.append(f"{where}: `{lines[0]}` is not read, because it is no rate of the whole port")
+    shaper = f"{shapers[0]}bps" if shapers and not maps else None
     shown = "\n".join([*interface.shown[:40], *lines])
     port = ConfiguredPort(
-        host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000]
+        host, name, "junos", interface.line, interface.speed, interface.mtu, text, shown[:4000], shaper
     )
     add_port(port, found)
 

@@ -45,6 +45,8 @@ class ConfiguredPort:
         The lines of the queue, for `translate`; empty if the configuration leaves the queue to the device.
     shown : str
         The lines of the port, for the reader of a change set.
+    shaper : str or None
+        The rate of a shaper that is not in `text`, with its unit.
     """
 
     device: str
@@ -55,6 +57,7 @@ class ConfiguredPort:
     mtu: str | None = None
     text: str = ""
     shown: str = ""
+    shaper: str | None = None
 
 
 def nominal_rate(port: str) -> str | None:
@@ -71,6 +74,7 @@ def add_port(port: ConfiguredPort, found: Collector) -> None:
         platform=port.platform,
         rate=port.speed,
         nominal=nominal_rate(port.port),
+        shaper=port.shaper,
         lines=port.text or None,
         mtu=port.mtu,
         config=port.shown or None,
