@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from forebay.errors import InputError
 from forebay.fleets.columns import PORTS, REJECTED, schema
+from forebay.fleets.files import SourceFile, source_files
 from forebay.fleets.inventory import read_inventory
 from tests.fleet.writing import HEADER, folder_of, inventory, reasons
 
@@ -245,6 +246,27 @@ def test_a_bad_file_of_a_folder_is_one_rejected_row(tmp_path: Path) -> None:
     found = folder_of(tmp_path, {"good.csv": "device,port,rate\na,b,1G\n"})
     assert sorted(found.rejected["file"]) == ["bomb.zip", "loop", "out.csv", "pipe", "self"]
     assert len(found.ports) == 1
+
+
+def test_no_text_of_a_file_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[SourceFile] = []
+
+    def recorded(path: Path) -> tuple[list[SourceFile], list[tuple[str, str]]]:
+        found = source_files(path)
+        kept.extend(found[0])
+        return found
+
+    monkeypatch.setattr("forebay.fleets.inventory.source_files", recorded)
+    folder_of(
+        tmp_path,
+        {
+            "1.csv": "device,port,rate\na,b,1G\n",
+            "2.txt": "no inventory\n",
+            "3.conf": "interfaces { ge-0/0/0 { mtu 1500; } }\n",
+        },
+    )
+    assert len(kept) == 3
+    assert all(set(vars(each)) == {"path", "name"} for each in kept)
 
 
 def test_a_missing_or_empty_folder_is_one_error(tmp_path: Path) -> None:

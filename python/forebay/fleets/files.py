@@ -122,6 +122,11 @@ class SourceFile:
             raise FileFault("found an unreadable file; allowed: a readable file") from None
         return raw.decode(self.encoding, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
+    def release(self) -> None:
+        """Drop the content of the file from memory."""
+        for name in ("head", "beginning", "text"):
+            vars(self).pop(name, None)
+
     def lines(self) -> Iterator[str]:
         """The lines of a table with their ends, never the whole text at once.
 

@@ -107,6 +107,8 @@ def read_inventory(path: str | PathLike[str]) -> Inventory:
             rejected.append({"file": source.name, "line": fault.line, "reason": fault.reason})
             files.append(FileRead(source.name, "", 0))
             continue
+        finally:
+            source.release()
         files.append(read)
         frames.append(frame)
     raw = pl.concat(frames) if frames else empty_raw().with_columns(pl.lit(None, pl.String).alias("file"))
