@@ -343,6 +343,28 @@ def test_sonic_ports_have_speeds_in_megabits_and_buffers_of_their_queues(tmp_pat
     assert all(line is not None for line, _ in reasons(found))
 
 
+def test_a_dump_of_sonic_is_read_as_its_tables(tmp_path: Path) -> None:
+    dump = {
+        f"{table}|{key}": {"type": "hash", "value": fields, "ttl": -0.001}
+        for table, entries in SONIC.items()
+        for key, fields in entries.items()
+    }
+    found = inventory(tmp_path, json.dumps(dump, indent=2), "dump.json")
+    assert found.ports.select("device", "port", "rate_bps", "buffer_bytes").rows() == [
+        ("leaf1", "Ethernet0", 100 * 10**9, 200_000),
+        ("leaf1", "Ethernet4", 25 * 10**9, None),
+    ]
+
+
+def test_a_fault_of_sonic_is_a_rejected_row_and_what_precedes_it_is_read(tmp_path: Path) -> None:
+    text = '{"PORT": {"Ethernet0": {"speed": "100000"},\n "Ethernet4": 7,\n "Ethernet8": {"speed": oops}}}\n'
+    found = inventory(tmp_path, text, "leaf1.json")
+    assert found.ports.select("device", "port", "line").rows()[0] == ("leaf1", "Ethernet0", 1)
+    listed = reasons(found)
+    assert {2, 3} <= {line for line, _ in listed}
+    assert any("oops" in reason for _, reason in listed)
+
+
 def test_openconfig_buffers_are_in_microseconds_and_thresholds_in_percent(tmp_path: Path) -> None:
     found = inventory(tmp_path, json.dumps(OPENCONFIG), "sw1.json")
     (row,) = found.ports.to_dicts()
