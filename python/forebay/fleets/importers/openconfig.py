@@ -14,7 +14,6 @@ from typing import Any
 
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
-from forebay.fleets.importers.snmp import document_of
 from forebay.storage.safe_io import clean
 
 __all__ = ["OPENCONFIG"]
@@ -63,7 +62,7 @@ class _Model:
 
 
 def _read(file: SourceFile) -> Found:
-    tree = _bare(document_of(file))
+    tree = _bare(file.document)
     interfaces = _at(tree, "interfaces", "interface")
     if not isinstance(interfaces, list) or not interfaces:
         raise FileFault("found no interfaces in OpenConfig; allowed: /interfaces beside /qos")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.fleets.importers.tables import header_of, rows_of
-from forebay.observation.counter_files.scrapes import is_scrape
+from forebay.observation.counter_files.scrapes import LABEL, SAMPLE, is_scrape
+from forebay.observation.counter_files.speeds import SATURATED
 from forebay.storage.safe_io import clean
 
 __all__ = ["IF_MIB", "LIBRENMS", "LIBRENMS_CSV", "PROMETHEUS"]
@@ -31,10 +32,6 @@ _METRICS: Mapping[str, str] = {
     **{"node_network_transmit_drop_total": "drops", "node_network_transmit_packets_total": "packets"},
     **{"node_network_mtu_bytes": "mtu"},
 }
-#: ifSpeed at its largest stands for any faster speed (RFC 2863).
-_SATURATED = 2**32 - 1
-_SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)')
-_LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
 
 
 @dataclass(slots=True)
@@ -129,7 +126,7 @@ def _rate(values: Mapping[str, float]) -> str | None:
     if values.get("speed", 0) > 0:
         return f"{values['speed'] * 8:.0f}bps"
     bits = values.get("bps", 0)
-    return f"{bits:.0f}bps" if 0 < bits != _SATURATED else None
+    return f"{bits:.0f}bps" if 0 < bits != SATURATED else None
 
 
 # Text of an exporter -----------------------------------------------------------------------------------------------
@@ -145,7 +142,7 @@ def _read_text(file: SourceFile) -> Found:
     for number, line in enumerate(file.lines(), 1):
         if line.startswith("#") or not line.strip():
             continue
-        sample = _SAMPLE.match(line.strip())
+        sample = SAMPLE.match(line.strip())
         if sample is None or (sample[1] not in _METRICS and not sample[1].startswith("sysUpTime")):
             continue
         try:
@@ -153,7 +150,7 @@ def _read_text(file: SourceFile) -> Found:
         except ValueError:
             ports.found.reject(number, f"{clean(sample[1])}: found {clean(sample[3])}; allowed: a number")
             continue
-        ports.take(dict(_LABEL.findall(sample[2] or "")), sample[1], value, number, None)
+        ports.take(dict(LABEL.findall(sample[2] or "")), sample[1], value, number, None)
     return ports.finish()
 
 
@@ -170,7 +167,7 @@ def _is_query(file: SourceFile) -> bool:
 
 
 def _read_query(file: SourceFile) -> Found:
-    answer = document_of(file)
+    answer = file.document
     data = answer.get("data") if isinstance(answer, dict) else None
     results = data.get("result") if isinstance(data, dict) else None
     if not isinstance(results, list):
@@ -210,16 +207,6 @@ def _pairs(values: Any) -> list[tuple[float, float]]:
     return found
 
 
-def document_of(file: SourceFile) -> Any:
-    """The content of a JSON file."""
-    from forebay.storage.safe_io import DamagedError, document
-
-    try:
-        return document(file.text.encode(), file.name, "a JSON text")
-    except DamagedError as error:
-        raise FileFault(f"found {error.found}; allowed: a JSON text") from None
-
-
 # LibreNMS ----------------------------------------------------------------------------------------------------------
 
 
@@ -229,7 +216,7 @@ def _is_librenms(file: SourceFile) -> bool:
 
 
 def _read_librenms(file: SourceFile) -> Found:
-    answer = document_of(file)
+    answer = file.document
     rows = answer.get("ports", answer.get("port")) if isinstance(answer, dict) else None
     if not isinstance(rows, list):
         raise FileFault("found no list of ports; allowed: the answer of /api/v0/ports")
@@ -287,11 +274,6 @@ def _port_of_librenms(row: Mapping[str, str], line: int | None, file: SourceFile
     # A rate of bytes per second is the bytes of one second.
     counted = {} if octets is None or not math.isfinite(octets) else {"sent": f"{octets:.0f}", "interval": "1s"}
     found.add(line, device=device, port=port, rate=_rate(values), mtu=row.get("ifMtu") or None, **counted)
-
-
-def readers() -> Iterable[Importer]:
-    """The importers of this module."""
-    return (IF_MIB, PROMETHEUS, LIBRENMS, LIBRENMS_CSV)
 
 
 IF_MIB = Importer(
