@@ -13,7 +13,7 @@ from forebay.errors import InputError
 from forebay.fleets.columns import INNER, PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Found, Importer, Rejection
-from forebay.fleets.importers.tables import MOST_COLUMNS, Table, header_of, rows_of
+from forebay.fleets.importers.tables import MOST_COLUMNS, header_of, rows_of
 from forebay.observation.json_stream import read_objects
 from forebay.storage.safe_io import clean
 
@@ -29,11 +29,6 @@ ROWS = 50_000
 CHUNK = 2**20
 #: Names that resemble a column and are another thing.
 _OTHER = frozenset(("description", "comment", "comments", "label", "site", "location", "vendor", "model"))
-
-
-def _is_own(names: Iterable[str]) -> bool:
-    known = {name for name, _ in columns_of(names).values()}
-    return set(REQUIRED) <= known
 
 
 def _is_table(file: SourceFile) -> bool:
@@ -87,13 +82,7 @@ def _read_csv(file: SourceFile) -> Found:
 
     table = header_of(file.beginning)
     assert table is not None
-    if len(table.names) > MOST_COLUMNS:
-        raise FileFault(f"found {len(table.names):,} columns; allowed: at most {MOST_COLUMNS:,}", 1)
     notes = _check_header(table.names)
-    return _frames(file, table, notes, pl)
-
-
-def _frames(file: SourceFile, table: Table, notes: list[str], pl: Any) -> Found:
     columns = columns_of(table.names)
     wanted = sorted(columns)
     rejected: list[Rejection] = []
