@@ -296,6 +296,18 @@ def test_json_rows_have_the_line_where_they_begin(tmp_path: Path) -> None:
     assert [line for line, _ in reasons(found)] == [3, 5]
 
 
+def test_a_unit_in_a_key_of_json_holds_for_texts_too(tmp_path: Path) -> None:
+    rows = ('{"device": "a", "port": "b", "rate_mbps": "100"}', '{"device": "a", "port": "c", "rate_mbps": 100}')
+    found = inventory(tmp_path, "\n".join((*rows, '{"device": "a", "port": "d", "rate_mbps": "1G"}\n')), "ports.json")
+    assert found.ports["rate_bps"].to_list() == [10**8, 10**8, 10**9]
+
+
+def test_a_misspelled_key_of_json_is_an_error_as_in_a_table(tmp_path: Path) -> None:
+    rows = ('{"device": "a", "port": "b", "rate": "1G"}', '{"device": "a", "port": "c", "rate": "1G", "bufer": "9MB"}')
+    with pytest.raises(InputError, match="line 2: found the column `bufer`; allowed: `buffer`"):
+        inventory(tmp_path, "\n".join(rows) + "\n", "ports.json")
+
+
 @given(st.lists(st.tuples(*[st.text(max_size=8)] * 4), max_size=30))
 def test_every_row_is_a_port_or_a_rejected_row(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, ...]]
