@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.fleet_truth import factor_of, filled, verdict_of
+from checks.fleet_truth import factor_of, filled, main, verdict_of
 from forebay.fleets.inventory import read_inventory
 from forebay.fleets.synthetic import PROFILES, made_ports, network_files, write_network
 from forebay.scenario import Scenario
@@ -63,6 +63,27 @@ def test_a_filled_profile_is_a_scenario(profile: object) -> None:
 )
 def test_the_missed_goal_tells_the_side(goals: dict[str, str], verdict: str) -> None:
     assert verdict_of(goals) == verdict
+
+
+def test_answers_of_another_build_are_no_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def checked(scenario: Scenario, _: int | None) -> dict[str, object]:
+        asked.append(scenario.title)
+        return {"verdict": "fine", "goals": {}, "runs": 4}
+
+    monkeypatch.setattr("checks.fleet_truth._checked", checked)
+    monkeypatch.setattr("checks.fleet_truth._limits", lambda *_: {"smallest": 1500.0, "largest": None})
+    write_network(tmp_path, 3, 1)
+    assert main([str(tmp_path)]) == 0
+    first = len(asked)
+    truth = (tmp_path / "truth.csv").read_bytes()
+    assert main([str(tmp_path)]) == 0
+    assert len(asked) == first > 0, "answers of this build are kept"
+    assert (tmp_path / "truth.csv").read_bytes() == truth
+    monkeypatch.setattr("forebay.storage.build.fingerprint", lambda: "another")
+    assert main([str(tmp_path)]) == 0
+    assert len(asked) == 2 * first
 
 
 def test_the_factor_counts_from_the_nearest_limit() -> None:
