@@ -12,6 +12,7 @@ from forebay.fleets.inventory import read_inventory
 from forebay.fleets.synthetic import PROFILES, made_ports, network_files, write_network
 from forebay.scenario import Scenario
 from tests.fleet.writing import reasons
+from tests.support.commands import forebay
 
 
 def test_equal_seeds_make_equal_networks() -> None:
@@ -84,6 +85,16 @@ def test_answers_of_another_build_are_no_truth(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("forebay.storage.build.fingerprint", lambda: "another")
     assert main([str(tmp_path)]) == 0
     assert len(asked) == 2 * first
+
+
+@pytest.mark.parametrize("options", [("--ports", "5"), ("--seed", "5")])
+def test_options_of_a_network_need_its_folder(tmp_path: Path, options: tuple[str, str]) -> None:
+    answer = forebay("new", tmp_path / "link.toml", *options)
+    assert answer.code == 2
+    assert (
+        answer.err
+        == f"forebay: {options[0]}: found no --fleet; allowed: with --fleet DIR, whose network it describes\n"
+    )
 
 
 def test_the_factor_counts_from_the_nearest_limit() -> None:
