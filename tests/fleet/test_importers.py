@@ -424,6 +424,12 @@ def test_a_table_that_contradicts_a_configuration_rejects_the_port(tmp_path: Pat
     assert "GigabitEthernet0/0/0" not in found.ports["port"].to_list()
 
 
+def test_two_configurations_with_different_queues_reject_the_port(tmp_path: Path) -> None:
+    found = folder_of(tmp_path, {"a.cfg": IOS, "b.cfg": IOS.replace("queue-limit 512", "queue-limit 64")})
+    assert found.ports.is_empty()
+    assert sum("as lines in a.cfg and b.cfg; allowed: one of them" in reason for _, reason in reasons(found)) == 4
+
+
 def test_every_format_has_a_name_and_a_source() -> None:
     assert len({each.name for each in IMPORTERS}) == len(IMPORTERS)
     assert all(each.source for each in IMPORTERS)
