@@ -2,26 +2,27 @@
 
 Every distinct question of `DIR/inventory.csv` is checked with fresh seeds at full precision. For each profile and rate,
 `recommend` finds the smallest and the largest buffer that meet the goals. `DIR/truth.csv` gets the verdict of each port
-and the factor by which its buffer is beyond these limits. Answers are kept in `DIR/truth/`, so a run can be continued.
+and the factor by which its buffer is beyond these limits. Answers are kept in `DIR/truth/`, so the same
+build can continue a run.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
 import io
-import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import forebay
 from checks.programs import exit_code
 from forebay import _core
+from forebay.fleets.store import Store, key_of
 from forebay.storage.files import write_atomically
 
 __all__ = ["factor_of", "filled", "main", "verdict_of"]
@@ -54,15 +55,17 @@ def factor_of(size: float, smallest: float | None, largest: float | None) -> flo
     return size / largest if largest is not None and size > largest else 1.0
 
 
-def _kept(folder: Path, question: str, answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """An answer that a file keeps."""
-    path = folder / f"{hashlib.sha256(question.encode()).hexdigest()[:24]}.json"
-    if path.is_file():
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
-    made = answer()
-    write_atomically(path, json.dumps(made) + "\n")
-    return made
+def _kept(
+    store: Store, kind: str, scenario: forebay.Scenario, answer: Callable[[], dict[str, Any]]
+) -> Mapping[str, Any]:
+    """An answer that the store keeps for this build."""
+    key = key_of(kind, scenario.core.sha256)
+    found = store.get(key)
+    if found is None:
+        store.add(key, answer())
+        found = store.get(key)
+        assert found is not None
+    return found
 
 
 def _checked(scenario: forebay.Scenario, jobs: int | None) -> dict[str, Any]:
@@ -91,23 +94,22 @@ def _bytes(answer: Mapping[str, Any], packet: float) -> float:
 def _write(folder: Path, seed: int, jobs: int | None) -> int:
     rows = list(csv.DictReader((folder / "inventory.csv").read_text(encoding="utf-8").splitlines()))
     profiles = {path.stem: path.read_text(encoding="utf-8") for path in sorted((folder / "profiles").glob("*.toml"))}
-    kept = folder / "truth"
-    kept.mkdir(exist_ok=True)
     questions = {(row["profile"], row["rate"], row["buffer"]) for row in rows}
     limits, verdicts = {}, {}
 
     def scenario(profile: str, rate: str, buffer: str) -> forebay.Scenario:
         return forebay.Scenario.parse(filled(profiles[profile], rate, buffer), overrides=[f"run.seed={seed}"])
 
-    for place, (profile, rate) in enumerate(sorted({question[:2] for question in questions})):
-        buffer = next(each[2] for each in sorted(questions) if each[:2] == (profile, rate))
-        asked = scenario(profile, rate, buffer)
-        limits[profile, rate] = _kept(kept, f"limits {asked.core.sha256}", lambda asked=asked: _limits(asked, jobs))  # type: ignore[misc]
-        print(f"{place + 1}: {profile} {rate}: {limits[profile, rate]}", flush=True)
-    for question in sorted(questions):
-        asked = scenario(*question)
-        verdicts[question] = _kept(kept, f"check {asked.core.sha256}", lambda asked=asked: _checked(asked, jobs))  # type: ignore[misc]
-        print(f"{question}: {verdicts[question]['verdict']}", flush=True)
+    with Store(folder / "truth", print) as store:
+        for place, (profile, rate) in enumerate(sorted({question[:2] for question in questions})):
+            buffer = next(each[2] for each in sorted(questions) if each[:2] == (profile, rate))
+            asked = scenario(profile, rate, buffer)
+            limits[profile, rate] = _kept(store, "limits", asked, partial(_limits, asked, jobs))
+            print(f"{place + 1}: {profile} {rate}: {limits[profile, rate]}", flush=True)
+        for question in sorted(questions):
+            asked = scenario(*question)
+            verdicts[question] = _kept(store, "check", asked, partial(_checked, asked, jobs))
+            print(f"{question}: {verdicts[question]['verdict']}", flush=True)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("device", "port", "verdict", "smallest_bytes", "largest_bytes", "factor"))

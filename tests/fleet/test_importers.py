@@ -166,6 +166,29 @@ def test_netbox_display_export_has_other_headers(tmp_path: Path) -> None:
     assert found.ports["rate_bps"].to_list() == [10**10, 10**8]
 
 
+def test_netbox_types_without_a_queue_are_no_ports_even_with_a_speed(tmp_path: Path) -> None:
+    kinds = ("lag", "virtual", "bridge", "Link Aggregation Group (LAG)", "other")
+    rows = "".join(f"sw1,i{number},{kind},true,1000000\n" for number, kind in enumerate(kinds))
+    found = inventory(tmp_path, f"device,name,type,enabled,speed\n{rows}")
+    assert found.ports.select("port", "rate_bps").rows() == [("i4", 10**9)]
+    assert [line for line, _ in reasons(found)] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("sample", "name"),
+    [
+        ('ifType{ifName="x"} 161', "ieee8023adLag"),
+        ('ifType_info{ifName="x",ifType="softwareLoopback"} 1', "softwareLoopback"),
+        ('ifType_info{ifName="x",ifType="161"} 1', "ieee8023adLag"),
+    ],
+)
+def test_types_of_a_scrape_without_a_queue_are_no_ports(tmp_path: Path, sample: str, name: str) -> None:
+    text = f'{sample}\nifHighSpeed{{ifName="x"}} 1000\nifType_info{{ifName="y",ifType="ethernetCsmacd"}} 1\n'
+    found = inventory(tmp_path, f'{text}ifHighSpeed{{ifName="y"}} 1000\n', "r1.prom")
+    assert found.ports["port"].to_list() == ["y"]
+    assert f"ifType {name} has no queue" in reasons(found)[0][1]
+
+
 def test_a_scrape_has_the_mean_load_since_the_start(tmp_path: Path) -> None:
     found = inventory(tmp_path, SCRAPE, "r1.prom")
     columns = ("device", "port", "rate_bps", "utilization", "drops", "interval_s")
@@ -222,6 +245,65 @@ def test_junos_set_lines_are_the_same_as_braces(tmp_path: Path) -> None:
     assert found.ports.select("port", "buffer_bytes", "mtu_bytes").rows() == [("xe-0/0/0", 6_250_000, 9192)]
 
 
+COS = [
+    "set system host-name mx1",
+    "set class-of-service schedulers be buffer-size temporal 5k",
+    "set class-of-service scheduler-maps edge forwarding-class best-effort scheduler be",
+]
+INACTIVE = """## Last commit
+/* made by hand */
+system { host-name mx1; }
+interfaces {
+    ge-0/0/0 { speed 100m; }
+    inactive: ge-0/0/1 { mtu 1500; }
+    ge-0/0/2 {
+        inactive: speed 100m;
+    }
+}
+class-of-service {
+    interfaces {
+        ge-0/0/0 { inactive: shaping-rate 10m; }
+        ge-0/0/2 { shaping-rate 50m; }
+    }
+}
+"""
+
+
+def test_inactive_blocks_of_junos_have_no_effect_and_ports_have_their_own_lines(tmp_path: Path) -> None:
+    found = inventory(tmp_path, INACTIVE, "mx1.conf")
+    rows = found.ports.select("port", "rate_bps", "line").rows()
+    assert rows == [("ge-0/0/0", 10**8, 5), ("ge-0/0/2", 50 * 10**6, 7)]
+    assert reasons(found) == [(6, "mx1 ge-0/0/1: the interface is inactive; allowed: enabled ones")]
+
+
+def test_deactivated_statements_of_junos_have_no_effect(tmp_path: Path) -> None:
+    lines = [
+        *COS,
+        *(f"set interfaces ge-0/0/{number} mtu 1500" for number in range(4)),
+        "set class-of-service interfaces ge-* scheduler-map edge",
+        "set class-of-service interfaces ge-0/0/2 shaping-rate 10m",
+        "set class-of-service interfaces ge-0/0/3 unit 7 shaping-rate 10m",
+        "deactivate interfaces ge-0/0/1",
+        "deactivate class-of-service interfaces ge-*",
+    ]
+    found = inventory(tmp_path, "\n".join(lines) + "\n", "mx1.set")
+    assert found.ports.select("port", "rate_bps", "buffer_bytes").rows() == [
+        ("ge-0/0/0", 10**9, None),
+        ("ge-0/0/2", 10**7, None),
+        ("ge-0/0/3", 10**9, None),
+    ]
+    assert [line for line, _ in reasons(found)] == [5]
+    assert "unit" not in str(found.ports["config"][1])
+    assert "is no rate of the whole port" in found.files[0].notes[0]
+
+
+def test_ports_of_junos_have_the_lines_of_their_interfaces(tmp_path: Path) -> None:
+    ports = "    xe-0/0/0 { mtu 1500; }\n    xe-0/0/1 {\n        mtu 1500;\n    }\n"
+    text = f"## Last commit\n/* made by hand */\ninterfaces {{\n{ports}}}\n"
+    found = inventory(tmp_path, text, "mx1.conf")
+    assert found.ports["line"].to_list() == [4, 5]
+
+
 def test_ios_ports_have_the_queue_of_their_policy(tmp_path: Path) -> None:
     found = inventory(tmp_path, IOS, "edge1.cfg")
     rows = found.ports.select("device", "port", "rate_bps", "buffer_bytes", "platform").rows()
@@ -261,6 +343,28 @@ def test_sonic_ports_have_speeds_in_megabits_and_buffers_of_their_queues(tmp_pat
     assert all(line is not None for line, _ in reasons(found))
 
 
+def test_a_dump_of_sonic_is_read_as_its_tables(tmp_path: Path) -> None:
+    dump = {
+        f"{table}|{key}": {"type": "hash", "value": fields, "ttl": -0.001}
+        for table, entries in SONIC.items()
+        for key, fields in entries.items()
+    }
+    found = inventory(tmp_path, json.dumps(dump, indent=2), "dump.json")
+    assert found.ports.select("device", "port", "rate_bps", "buffer_bytes").rows() == [
+        ("leaf1", "Ethernet0", 100 * 10**9, 200_000),
+        ("leaf1", "Ethernet4", 25 * 10**9, None),
+    ]
+
+
+def test_a_fault_of_sonic_is_a_rejected_row_and_what_precedes_it_is_read(tmp_path: Path) -> None:
+    text = '{"PORT": {"Ethernet0": {"speed": "100000"},\n "Ethernet4": 7,\n "Ethernet8": {"speed": oops}}}\n'
+    found = inventory(tmp_path, text, "leaf1.json")
+    assert found.ports.select("device", "port", "line").rows()[0] == ("leaf1", "Ethernet0", 1)
+    listed = reasons(found)
+    assert {2, 3} <= {line for line, _ in listed}
+    assert any("oops" in reason for _, reason in listed)
+
+
 def test_openconfig_buffers_are_in_microseconds_and_thresholds_in_percent(tmp_path: Path) -> None:
     found = inventory(tmp_path, json.dumps(OPENCONFIG), "sw1.json")
     (row,) = found.ports.to_dicts()
@@ -281,6 +385,49 @@ def test_a_folder_of_formats_describes_one_network(tmp_path: Path) -> None:
     configurations = {f"configuration of {system}" for system in ("IOS, IOS XR, NX-OS or EOS", "Junos")}
     assert {each.format for each in found.files} == {*configurations, "NetBox interfaces", "config_db.json of SONiC"}
     assert ("edge1", "Ethernet9", 10**8) in found.ports.select("device", "port", "rate_bps").rows()
+
+
+def _netbox(port: str, speed: str) -> str:
+    return f"device,name,type,enabled,mtu,speed\nmx1,{port},other,true,,{speed}\n"
+
+
+@pytest.mark.parametrize(
+    ("port", "speed", "rate", "size"),
+    [
+        ("ge-0/0/0", "100000", 10**8, 62_500),
+        ("ge-0/0/0", "2500000", 25 * 10**8, 1_562_500),
+        ("et-0/0/0", "100000000", 10**11, 62_500_000),
+    ],
+)
+def test_a_buffer_that_is_a_time_has_the_rate_that_another_file_states(
+    tmp_path: Path, port: str, speed: str, rate: int, size: int
+) -> None:
+    lines = [*COS, f"set interfaces {port} mtu 1500", f"set class-of-service interfaces {port} scheduler-map edge"]
+    found = folder_of(tmp_path, {"mx1.set": "\n".join(lines) + "\n", "netbox.csv": _netbox(port, speed)})
+    assert found.ports.select("port", "rate_bps", "buffer_bytes").rows() == [(port, rate, size)]
+
+
+def test_a_table_may_state_the_buffer_of_lines_that_cannot_be_read(tmp_path: Path) -> None:
+    table = "device,port,buffer\nedge1,TenGigabitEthernet0/1/0,9MB\nedge1,GigabitEthernet0/0/0,512 packets\n"
+    found = folder_of(tmp_path, {"edge1.cfg": IOS, "table.csv": table})
+    sizes = dict(found.ports.select("port", "buffer_bytes").rows())
+    assert sizes["TenGigabitEthernet0/1/0"] == 9_000_000
+    assert sizes["GigabitEthernet0/0/0"] == 768_000
+    assert not any("its queue" in reason for _, reason in reasons(found))
+
+
+def test_a_table_that_contradicts_a_configuration_rejects_the_port(tmp_path: Path) -> None:
+    table = "device,port,buffer\nedge1,GigabitEthernet0/0/0,9MB\n"
+    found = folder_of(tmp_path, {"edge1.cfg": IOS, "table.csv": table})
+    reason = "edge1 GigabitEthernet0/0/0: buffer: found `9MB` and `512p` of its configuration; allowed: one"
+    assert reason in [each for _, each in reasons(found)]
+    assert "GigabitEthernet0/0/0" not in found.ports["port"].to_list()
+
+
+def test_two_configurations_with_different_queues_reject_the_port(tmp_path: Path) -> None:
+    found = folder_of(tmp_path, {"a.cfg": IOS, "b.cfg": IOS.replace("queue-limit 512", "queue-limit 64")})
+    assert found.ports.is_empty()
+    assert sum("as lines in a.cfg and b.cfg; allowed: one of them" in reason for _, reason in reasons(found)) == 4
 
 
 def test_every_format_has_a_name_and_a_source() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from forebay.errors import InputError
 from forebay.fleets.columns import PORTS, REJECTED, schema
+from forebay.fleets.files import SourceFile, source_files
 from forebay.fleets.inventory import read_inventory
 from tests.fleet.writing import HEADER, folder_of, inventory, reasons
 
@@ -66,10 +67,13 @@ def test_a_header_may_state_the_unit(tmp_path: Path) -> None:
     [
         ("", "9MB", 9_000_000),
         ("", "64KiB", 65_536),
+        ("", "1 TiB", 2**40),
         ("", "512 packets", 768_000),
         ("", "2 ms", 250_000),
         ("ios-xe", "queue-limit 512 packets", 768_000),
         ("ios-xr", "512 packets", 131_072),
+        ("ios-xr", "512 pkts", 131_072),
+        ("ios-xr", "512p", 131_072),
         ("ios-xr", "2 mbytes", 2_000_000),
         ("linux", "bfifo limit 200kb", 204_800),
         ("junos", "temporal 2k", 250_000),
@@ -140,6 +144,33 @@ def test_files_that_contradict_each_other_reject_the_port(tmp_path: Path) -> Non
         "r p: found `1G` and `10G` as rate in 1.csv and 2.csv; allowed: one of them"
     ] * 2
     assert found.ports["port"].to_list() == ["q"]
+
+
+def test_counters_stay_with_the_interval_of_their_file(tmp_path: Path) -> None:
+    files = {
+        "1.csv": "device,port,rate,drops,interval\nr,p,1G,7,100s\nr,q,1G,7,\n",
+        "2.csv": "device,port,sent,packets,interval\nr,p,3750000000,9,60s\nr,q,3750000000,9,60s\n",
+        "3.csv": "device,port,drops,interval\nr,p,5,1min\n",
+    }
+    found = folder_of(tmp_path, files)
+    assert found.ports.select("port", "utilization", "drops", "packets", "interval_s").rows() == [
+        ("p", 0.5, 5, 9, 60.0),
+        ("q", 0.5, None, 9, 60.0),
+    ]
+
+
+def test_a_class_has_the_rate_that_another_file_states_for_its_port(tmp_path: Path) -> None:
+    files = {
+        "1.csv": "device,port,service_class,buffer,rate\nr,Gi0/1,voice,10 ms,\nr,Gi0/1,data,90 ms,100M\n",
+        "2.csv": "device,port,rate,mtu,utilization\nR,GigabitEthernet0/1,1G,9000,40%\n",
+    }
+    found = folder_of(tmp_path, files)
+    columns = ("service_class", "rate_bps", "buffer_bytes", "mtu_bytes", "utilization")
+    assert found.ports.select(columns).rows() == [
+        ("voice", 10**9, 1_250_000, 9000, None),
+        ("data", 10**8, 1_125_000, 9000, None),
+        (None, 10**9, None, 9000, 0.4),
+    ]
 
 
 def test_a_counter_above_the_rate_is_rejected(tmp_path: Path) -> None:
@@ -217,6 +248,27 @@ def test_a_bad_file_of_a_folder_is_one_rejected_row(tmp_path: Path) -> None:
     assert len(found.ports) == 1
 
 
+def test_no_text_of_a_file_stays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[SourceFile] = []
+
+    def recorded(path: Path) -> tuple[list[SourceFile], list[tuple[str, str]]]:
+        found = source_files(path)
+        kept.extend(found[0])
+        return found
+
+    monkeypatch.setattr("forebay.fleets.inventory.source_files", recorded)
+    folder_of(
+        tmp_path,
+        {
+            "1.csv": "device,port,rate\na,b,1G\n",
+            "2.txt": "no inventory\n",
+            "3.conf": "interfaces { ge-0/0/0 { mtu 1500; } }\n",
+        },
+    )
+    assert len(kept) == 3
+    assert all(set(vars(each)) == {"path", "name"} for each in kept)
+
+
 def test_a_missing_or_empty_folder_is_one_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none", tmp_path / ("x" * 5000)):
         with pytest.raises(InputError):
@@ -242,6 +294,18 @@ def test_json_rows_have_the_line_where_they_begin(tmp_path: Path) -> None:
     )
     found = inventory(tmp_path, text, "ports.json")
     assert [line for line, _ in reasons(found)] == [3, 5]
+
+
+def test_a_unit_in_a_key_of_json_holds_for_texts_too(tmp_path: Path) -> None:
+    rows = ('{"device": "a", "port": "b", "rate_mbps": "100"}', '{"device": "a", "port": "c", "rate_mbps": 100}')
+    found = inventory(tmp_path, "\n".join((*rows, '{"device": "a", "port": "d", "rate_mbps": "1G"}\n')), "ports.json")
+    assert found.ports["rate_bps"].to_list() == [10**8, 10**8, 10**9]
+
+
+def test_a_misspelled_key_of_json_is_an_error_as_in_a_table(tmp_path: Path) -> None:
+    rows = ('{"device": "a", "port": "b", "rate": "1G"}', '{"device": "a", "port": "c", "rate": "1G", "bufer": "9MB"}')
+    with pytest.raises(InputError, match="line 2: found the column `bufer`; allowed: `buffer`"):
+        inventory(tmp_path, "\n".join(rows) + "\n", "ports.json")
 
 
 @given(st.lists(st.tuples(*[st.text(max_size=8)] * 4), max_size=30))

@@ -41,6 +41,7 @@ def test_the_identity_of_a_question_does_not_depend_on_the_order_of_ports(tmp_pa
     [
         ({"buffer": "512 packets"}, "512p"),
         ({"buffer": "512 packets", "buffer_bytes": 768000}, "512p"),
+        ({"buffer": "512 packets", "platform": "ios-xr"}, "131072B"),
         ({"buffer": "9MB", "buffer_bytes": 9_000_000}, "9000000B"),
         ({"platform": "linux", "buffer": None}, "1000p"),
         ({"platform": "ios-xe", "buffer": None}, "96000B"),
@@ -72,6 +73,14 @@ def test_a_port_without_a_value_that_its_profile_uses_has_a_reason(tmp_path: Pat
     asked = questions_of(inventory(tmp_path, rows).ports, profiles(tmp_path, text))
     assert asked.ports["refusal"].to_list()[0] is None
     assert "`{mtu_bytes}`" in asked.ports["refusal"].to_list()[1]
+
+
+@pytest.mark.parametrize("queue", ["fq_codel", '"fq_codel"', "'fq_codel'"])
+def test_a_named_discipline_of_an_inventory_is_that_of_its_question(queue: str, tmp_path: Path) -> None:
+    read = inventory(tmp_path, [{"buffer_bytes": 9000, "queue": queue}])
+    assert read.ports["queue"].to_list() == ["fq_codel"]
+    (question,) = questions_of(read.ports, profiles(tmp_path)).questions.values()
+    assert question.scenario().core.queue == "fq_codel"
 
 
 def test_an_unknown_profile_is_named(tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from checks.fleet_truth import factor_of, filled, verdict_of
+from checks.fleet_truth import factor_of, filled, main, verdict_of
 from forebay.fleets.inventory import read_inventory
 from forebay.fleets.synthetic import PROFILES, made_ports, network_files, write_network
 from forebay.scenario import Scenario
 from tests.fleet.writing import reasons
+from tests.support.commands import forebay
 
 
 def test_equal_seeds_make_equal_networks() -> None:
@@ -63,6 +64,37 @@ def test_a_filled_profile_is_a_scenario(profile: object) -> None:
 )
 def test_the_missed_goal_tells_the_side(goals: dict[str, str], verdict: str) -> None:
     assert verdict_of(goals) == verdict
+
+
+def test_answers_of_another_build_are_no_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def checked(scenario: Scenario, _: int | None) -> dict[str, object]:
+        asked.append(scenario.title)
+        return {"verdict": "fine", "goals": {}, "runs": 4}
+
+    monkeypatch.setattr("checks.fleet_truth._checked", checked)
+    monkeypatch.setattr("checks.fleet_truth._limits", lambda *_: {"smallest": 1500.0, "largest": None})
+    write_network(tmp_path, 3, 1)
+    assert main([str(tmp_path)]) == 0
+    first = len(asked)
+    truth = (tmp_path / "truth.csv").read_bytes()
+    assert main([str(tmp_path)]) == 0
+    assert len(asked) == first > 0, "answers of this build are kept"
+    assert (tmp_path / "truth.csv").read_bytes() == truth
+    monkeypatch.setattr("forebay.storage.build.fingerprint", lambda: "another")
+    assert main([str(tmp_path)]) == 0
+    assert len(asked) == 2 * first
+
+
+@pytest.mark.parametrize("options", [("--ports", "5"), ("--seed", "5")])
+def test_options_of_a_network_need_its_folder(tmp_path: Path, options: tuple[str, str]) -> None:
+    answer = forebay("new", tmp_path / "link.toml", *options)
+    assert answer.code == 2
+    assert (
+        answer.err
+        == f"forebay: {options[0]}: found no --fleet; allowed: with --fleet DIR, whose network it describes\n"
+    )
 
 
 def test_the_factor_counts_from_the_nearest_limit() -> None:

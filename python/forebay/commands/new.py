@@ -101,6 +101,9 @@ def new(
         _check_combination("fleet", ("ports", "seed", "force"))
         _network(fleet, ports, seed, force=force)
         return
+    alone = next((name for name in ("ports", "seed") if _is_given(name)), None)
+    if alone is not None:
+        raise InputError("found no --fleet; allowed: with --fleet DIR, whose network it describes", alone)
     if file is None:
         raise InputError("new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, or --list")
     from forebay.commands.asking import answers
@@ -136,13 +139,17 @@ def _network(folder: Path, ports: int, seed: int, *, force: bool) -> None:
     say(f"try it: forebay fleet {where}/inventory.csv --profiles {where}/profiles --out audit")
 
 
+def _is_given(name: str) -> bool:
+    """Whether an argument is on the command line, or set around it."""
+    return click.get_current_context().get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+
+
 def _check_combination(argument: str, besides: tuple[str, ...]) -> None:
     """Refuse options that cannot be combined with this one."""
     context = click.get_current_context()
     for parameter in context.command.params:
         name = str(parameter.name)
-        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
-        if given and name != argument and name not in besides:
+        if _is_given(name) and name != argument and name not in besides:
             alone = next(each.opts[0] for each in context.command.params if each.name == argument)
             raise InputError(f"cannot be combined with {alone}; allowed: one of them", name)
 

@@ -15,7 +15,7 @@ _NUMBER = r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?)"
 _RATE = rf"^{_NUMBER} ?(?i:([kmgt]?))(?:(?-i:bps|b/s|bit/s|bits/s|bit|Bit/s|E)|)$"
 _RATES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _BYTES = {"B": 1, "byte": 1, "bytes": 1, "Byte": 1, "Bytes": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9,
-          "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
+          "TB": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}  # fmt: skip
 _TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "microsecond": 1e-6, "microseconds": 1e-6, "ms": 1e-3,
           "millisecond": 1e-3, "milliseconds": 1e-3, "s": 1.0, "second": 1.0, "seconds": 1.0}  # fmt: skip
 _LONG = {**_TIMES, "min": 60.0, "minutes": 60.0, "h": 3600.0, "hours": 3600.0, "d": 86400.0, "days": 86400.0}

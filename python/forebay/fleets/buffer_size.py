@@ -52,7 +52,8 @@ class Size:
 def size_column() -> pl.Expr:
     """The buffer of each port as the text of a `Size`; null where neither the port nor its platform has one.
 
-    A text in packets stays a limit in packets. Every other buffer is a limit in bytes.
+    A text in packets stays a limit in packets, except on IOS XR, whose packets have 256 bytes. Every other buffer is a
+    limit in bytes.
     """
     import polars as pl
 
@@ -62,7 +63,7 @@ def size_column() -> pl.Expr:
     of_time = (pl.col("rate_bps") * (IOS_XE_S / 8)).cast(pl.Int64)
     ios_xe = pl.max_horizontal(of_time, pl.lit(IOS_XE_PACKETS * PACKET))
     return (
-        pl.when(packets.cast(pl.Int64, strict=False) > 0)
+        pl.when((packets.cast(pl.Int64, strict=False) > 0) & platform.ne_missing("ios-xr"))
         .then(packets + "p")
         .when(stated > 0)
         .then(stated.cast(pl.String) + "B")

@@ -14,7 +14,19 @@ from forebay.extras import need
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["KEY", "PORTS", "RAW", "REJECTED", "REQUIRED", "column_of", "columns_of", "empty_raw", "frame_of", "schema"]
+__all__ = [
+    "INNER",
+    "KEY",
+    "PORTS",
+    "RAW",
+    "REJECTED",
+    "REQUIRED",
+    "column_of",
+    "columns_of",
+    "empty_raw",
+    "frame_of",
+    "schema",
+]
 
 #: Columns of a table of ports with their polars types.
 PORTS: Mapping[str, str] = {
@@ -42,7 +54,8 @@ PORTS: Mapping[str, str] = {
 #: Columns of the table of rejected rows.
 REJECTED: Mapping[str, str] = {"file": "String", "line": "Int64", "reason": "String"}
 #: Columns that importers write, all of them texts. `sent` is a number of bytes in `interval`; `nominal` is the rate of
-#: the port's type, which any stated rate replaces; `shaper` is a configured rate, which bounds that of the port.
+#: the port's type, which any stated rate replaces; `shaper` is a configured rate, which bounds that of the port;
+#: `lines` are the lines of a configuration that describe the port's queue.
 RAW = (
     "device",
     "port",
@@ -50,6 +63,7 @@ RAW = (
     "nominal",
     "shaper",
     "platform",
+    "lines",
     "buffer",
     "queue",
     "service_class",
@@ -65,6 +79,8 @@ RAW = (
     "observe",
     "config",
 )
+#: Columns of `RAW` that only importers of other formats write.
+INNER = ("nominal", "shaper", "lines")
 #: Columns whose values identify a port.
 KEY = ("device", "port", "service_class")
 #: Columns that a table needs.
@@ -103,7 +119,7 @@ _UNITS: Mapping[str, Mapping[str, str]] = {
 def column_of(header: str) -> tuple[str, str] | None:
     """The column of `RAW` that a header names, and the unit that the header adds to its numbers; None if unknown."""
     name = re.sub(r"[^a-z0-9]+", "_", header.strip().lower()).strip("_")
-    if name in RAW and name not in ("nominal", "shaper"):
+    if name in RAW and name not in INNER:
         return name, ""
     if name in _ALIASES:
         return _ALIASES[name], ""
@@ -159,10 +175,7 @@ def frame_of(columns: Mapping[str, Any]) -> pl.DataFrame:
 
     wanted = _raw_schema()
     frame = pl.DataFrame(dict(columns), schema_overrides={name: wanted[name] for name in columns}, strict=False)
-    texts = [pl.col(name).str.strip_chars() for name in columns if name != "line"]
-    frame = frame.with_columns(texts)
-    frame = frame.with_columns(
-        pl.when(pl.col(name).str.len_bytes() > 0).then(pl.col(name)).alias(name) for name in columns if name != "line"
-    )
+    texts = {name: pl.col(name).str.strip_chars() for name in columns if name != "line"}
+    frame = frame.with_columns(pl.when(text.str.len_bytes() > 0).then(text).alias(name) for name, text in texts.items())
     missing = [pl.lit(None, wanted[name]).alias(name) for name in wanted if name not in columns]
     return frame.with_columns(missing).select(list(wanted))

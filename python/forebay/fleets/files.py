@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from forebay.errors import InputError
-from forebay.storage.safe_io import DamagedError, clean, regular
+from forebay.storage.safe_io import DamagedError, clean, content, document, regular
 
 __all__ = ["ALLOWED", "MOST_BYTES", "FileFault", "SourceFile", "source_files"]
 
@@ -112,15 +113,25 @@ class SourceFile:
     @cached_property
     def text(self) -> str:
         """The whole text, with line ends as one character; bytes that are not UTF-8 become U+FFFD."""
-        size = self.path.stat().st_size
-        if size > MOST_BYTES:
-            raise FileFault(f"found {size} bytes; allowed: at most {MOST_BYTES}, or CSV or JSON with an object a line")
         try:
-            with regular(self.path, ALLOWED) as file:
-                raw = file.read(MOST_BYTES + 1)
-        except (InputError, OSError):
-            raise FileFault("found an unreadable file; allowed: a readable file") from None
+            raw = content(self.path, ALLOWED, MOST_BYTES)
+        except DamagedError as error:
+            allowed = f"a readable file of at most {MOST_BYTES} bytes, or CSV or JSON with an object a line"
+            raise FileFault(f"found {error.found}; allowed: {allowed}") from None
         return raw.decode(self.encoding, errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+    @property
+    def document(self) -> Any:
+        """The content of a JSON file."""
+        try:
+            return document(self.text.encode(), self.name, "a JSON text")
+        except DamagedError as error:
+            raise FileFault(f"found {error.found}; allowed: a JSON text") from None
+
+    def release(self) -> None:
+        """Drop the content of the file from memory."""
+        for name in ("head", "beginning", "text"):
+            vars(self).pop(name, None)
 
     def lines(self) -> Iterator[str]:
         """The lines of a table with their ends, never the whole text at once.

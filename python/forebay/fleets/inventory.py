@@ -15,6 +15,7 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.fleets.columns import RAW, REJECTED, empty_raw, schema
 from forebay.fleets.files import ALLOWED, FileFault, SourceFile, source_files
+from forebay.fleets.rejections import split
 from forebay.sanitize import sanitize
 from forebay.storage.safe_io import clean
 
@@ -106,6 +107,8 @@ def read_inventory(path: str | PathLike[str]) -> Inventory:
             rejected.append({"file": source.name, "line": fault.line, "reason": fault.reason})
             files.append(FileRead(source.name, "", 0))
             continue
+        finally:
+            source.release()
         files.append(read)
         frames.append(frame)
     raw = pl.concat(frames) if frames else empty_raw().with_columns(pl.lit(None, pl.String).alias("file"))
@@ -159,9 +162,7 @@ def _identified(raw: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         .when(pl.max_horizontal(pl.col("device").str.len_chars(), pl.col("port").str.len_chars()) > MOST_NAME)
         .then(pl.lit(f"found a name of more than {MOST_NAME} characters; allowed: less"))
     )
-    marked = raw.with_columns(reason.alias("reason"))
-    faults = marked.filter(pl.col("reason").is_not_null()).select("file", "line", "reason")
-    return marked.filter(pl.col("reason").is_null()).drop("reason"), faults
+    return split(raw, reason)
 
 
 #: Longest name of a device or a port, in characters.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from forebay.fleets.amounts import bits_per_second
+from forebay.fleets.amounts import bits_per_second, seconds
 from forebay.fleets.columns import RAW, REJECTED, schema
+from forebay.fleets.rejections import of_port, split
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["full_name", "merged"]
 
 #: Columns on which two files have to agree.
-AGREED = ("rate", "platform", "buffer", "queue", "profile", "goals")
+AGREED = ("rate", "platform", "lines", "buffer", "queue", "profile", "goals")
+#: Counters over `interval`.
+COUNTERS = ("sent", "drops", "packets")
+#: Columns of a port that its classes share.
+OF_PORT = ("rate", "nominal", "shaper", "platform", "mtu", "role")
+#: Characters of a value that a message shows.
+MOST_SHOWN = 60
 #: Columns other than the names of a port, which may differ in case and in length.
 _VALUES = tuple(name for name in RAW if name not in ("device", "port"))
 #: Short names of interfaces in SNMP's ifName, with those of configurations.
@@ -48,15 +55,47 @@ def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
     )
     key = ["_device", "_port", "service_class"]
-    columns = [*RAW, "file", "line"]
+    columns = [*RAW, "file", "line", "_device", "_port"]
     frame = frame.with_columns(pl.len().over(key).alias("_count"))
-    once, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
+    ports, several = frame.filter(pl.col("_count") == 1).select(columns), frame.filter(pl.col("_count") > 1)
     rejected = pl.DataFrame(schema=schema(REJECTED))
-    if not len(several):
-        return once, rejected
-    several, duplicates = _without_duplicates(several, key)
-    joined, contradictions = _joined(several, key)
-    return pl.concat([once, joined.select(columns)]), pl.concat([duplicates, contradictions])
+    if len(several):
+        several, duplicates = _without_duplicates(several, key)
+        joined, contradictions = _joined(_over_one_interval(several, key), key)
+        ports, rejected = pl.concat([ports, joined.select(columns)]), pl.concat([duplicates, contradictions])
+    return _with_rates_of_ports(ports).drop("_device", "_port"), rejected
+
+
+def _over_one_interval(frame: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """The rows with the counters over one interval of each port: that of `sent`, or else the first one.
+
+    A counter does not belong to the interval of another file.
+    """
+    import polars as pl
+
+    counts = pl.any_horizontal(pl.col(COUNTERS).is_not_null())
+    # 300s and 5min are one interval.
+    length = pl.coalesce(seconds(pl.col("interval")).cast(pl.String), "interval")
+    frame = frame.with_columns(pl.when(counts).then(length).alias("_length"))
+    length = pl.col("_length")
+    chosen = pl.coalesce(
+        length.filter(pl.col("sent").is_not_null()).drop_nulls().first(), length.drop_nulls().first()
+    ).over(key)
+    kept = counts & length.eq_missing(chosen)
+    return frame.with_columns(pl.when(kept).then(pl.col(name)).alias(name) for name in (*COUNTERS, "interval"))
+
+
+def _with_rates_of_ports(frame: pl.DataFrame) -> pl.DataFrame:
+    """The ports, where a class has the rate of its port unless it states one, and so the facts of its device."""
+    import polars as pl
+
+    classed = pl.col("service_class").is_not_null()
+    if not frame.select(classed.any()).item():
+        return frame
+    known = frame.filter(~classed).select("_device", "_port", pl.col(OF_PORT).name.suffix("_known"))
+    frame = frame.join(known, on=["_device", "_port"], how="left", maintain_order="left")
+    frame = frame.with_columns(pl.coalesce(name, f"{name}_known") for name in OF_PORT)
+    return frame.drop(f"{name}_known" for name in OF_PORT)
 
 
 def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -80,8 +119,7 @@ def _without_duplicates(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFra
         .when(pl.int_range(pl.len()).over(in_file) > 0)
         .then(pl.format("found it again, as in line {}; allowed: once in a file", pl.col("_first").fill_null(0)))
     )
-    frame = frame.with_columns(reason.alias("reason"))
-    return frame.filter(pl.col("reason").is_null()).drop("reason"), _rejected(frame)
+    return split(frame, of_port(reason))
 
 
 def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -109,7 +147,7 @@ def _joined(frame: pl.DataFrame, key: list[str]) -> tuple[pl.DataFrame, pl.DataF
     rows = frame.join(wrong, on=key, how="semi", nulls_equal=True)
     reasons = rows.group_by(key).agg(pl.coalesce(_contradiction(name) for name in AGREED).alias("reason"))
     rows = rows.join(reasons, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return together.filter(agree), _rejected(rows)
+    return together.filter(agree), split(rows, of_port(pl.col("reason")))[1]
 
 
 def _contradiction(name: str) -> pl.Expr:
@@ -118,13 +156,7 @@ def _contradiction(name: str) -> pl.Expr:
 
     meaning = pl.col(f"_{name}")
     known, other = meaning.is_not_null(), meaning != meaning.drop_nulls().first()
-    values = (pl.col(name).filter(known).first(), pl.col(name).filter(other).first())
+    text = pl.col(name).str.slice(0, MOST_SHOWN)
+    values = (text.filter(known).first(), text.filter(other).first())
     files = (pl.col("file").filter(known).first(), pl.col("file").filter(other).first())
     return pl.format(f"found `{{}}` and `{{}}` as {name} in {{}} and {{}}; allowed: one of them", *values, *files)
-
-
-def _rejected(frame: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    wrong = frame.filter(pl.col("reason").is_not_null())
-    return wrong.select("file", "line", pl.format("{} {}: {}", "device", "port", "reason").alias("reason"))

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 
 from forebay import _core
-from forebay.configuration.configuring import Translation, link_table, translate
+from forebay.configuration.configuring import Translation, link_buffer, link_queue, translate
 from forebay.configuration.platforms.platform import Assumed
 from forebay.configuration.platforms.registry import ALIASES, PLATFORMS
 from forebay.errors import ForebayError, InputError
 from forebay.inputs.goals import split_goal
 from forebay.storage.safe_io import clean
 
-__all__ = ["MOST_DISTINCT", "Setting", "fault_of_goals", "fault_of_queue", "platform_name", "setting_of", "words"]
+__all__ = [
+    "MOST_DISTINCT",
+    "Setting",
+    "fault_of_goals",
+    "fault_of_queue",
+    "platform_name",
+    "setting_of",
+    "translated",
+    "words",
+]
 
 #: Distinct settings that are read in words of platforms; the rest of a table is rejected.
 MOST_DISTINCT = 20_000
@@ -64,32 +72,34 @@ def platform_name(text: str) -> str | None:
 def setting_of(translation: Translation) -> Setting:
     """The columns that a translated configuration fills."""
     port = translation.port
+    table = link_queue(port)
+    queue = None if table == '{ kind = "droptail" }' else table
     if port.memory is not None and port.memory_alpha is not None and translation.bytes is not None:
         # One queue alone in a shared memory gets alpha / (1 + alpha) of it (Choudhury and Hahne, 1998).
         part = port.memory_alpha / (1 + port.memory_alpha)
         size = round(port.memory.in_bytes(port.packet) * part)
-        return Setting(f"{size}B", size, _queue_of(link_table(port)), port.rate)
-    table = link_table(port)
-    buffer = re.search(r'^buffer = "(.*)"$', table, re.MULTILINE)
+        return Setting(f"{size}B", size, queue, port.rate)
     whole = None if translation.bytes is None else round(translation.bytes)
-    return Setting(None if buffer is None else buffer[1], whole, _queue_of(table), port.rate)
+    return Setting(link_buffer(port), whole, queue, port.rate)
 
 
-def _queue_of(table: str) -> str | None:
-    found = re.search(r"^queue  = (.*)$", table, re.MULTILINE)
-    return None if found is None or found[1] == '{ kind = "droptail" }' else found[1]
+def translated(platform: str, text: str, rate: int | None, packet: int) -> Setting | str:
+    """The queue of lines of a platform, or the reason why they cannot be read."""
+    try:
+        return setting_of(translate(text, platform, Assumed(rate, packet)))
+    except ForebayError as error:
+        return str(error).removeprefix("translate: ")
 
 
-@lru_cache(maxsize=MOST_DISTINCT)
 def words(platform: str, text: str, rate: int | None, packet: int) -> Setting | str:
     """A buffer in the words of a platform, or the reason why it cannot be read."""
     reason = ""
     tries = [text] if text[:1].isalpha() or text[:1] in '{"' or platform not in _LINES else []
     for written in (*tries, *(line.format(text) for line in _LINES.get(platform, ()))):
-        try:
-            return setting_of(translate(written, platform, Assumed(rate, packet)))
-        except ForebayError as error:
-            reason = reason or str(error).removeprefix("translate: ")
+        found = translated(platform, written, rate, packet)
+        if isinstance(found, Setting):
+            return found
+        reason = reason or found
     return reason
 
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from forebay.configuration.quantities import bits
+from forebay.observation.numbers import size_text
 from forebay.storage.files import write_atomically
 
 __all__ = ["PROFILES", "MadePort", "Profile", "made_ports", "network_files", "write_network"]
@@ -239,12 +241,12 @@ def made_ports(count: int, seed: int) -> list[MadePort]:
     for place, profile in enumerate(chosen):
         number = numbers[profile.name] = numbers.get(profile.name, -1) + 1
         rate = draw.choice(profile.rates)
-        bits = _bits(rate)
+        speed = bits(rate)
         factor = draw.choice(FACTORS)
         if place not in wrong:
             size, aimed, factor = draw.choice(RIGHT) * profile.delay_s, "fine", 1.0
         elif sides[place]:
-            size, aimed = profile.smallest_s(bits) / factor, "too small"
+            size, aimed = profile.smallest_s(speed) / factor, "too small"
         else:
             size, aimed = profile.delay_s * factor, "too large"
         device = f"{profile.role}{1 + number // profile.ports}"
@@ -252,10 +254,11 @@ def made_ports(count: int, seed: int) -> list[MadePort]:
         made.append(
             MadePort(
                 device,
-                _port_name(platform, number % profile.ports, bits),
+                _port_name(platform, number % profile.ports, speed),
                 rate,
                 platform,
-                _size(size * bits / 8),
+                # A buffer has at least one full packet.
+                size_text(max(1500.0, size * speed / 8), 3),
                 profile.role,
                 profile.name,
                 aimed,
@@ -265,31 +268,15 @@ def made_ports(count: int, seed: int) -> list[MadePort]:
     return made
 
 
-def _bits(rate: str) -> float:
-    for unit, factor in (("Gbps", 1e9), ("Mbps", 1e6)):
-        if rate.endswith(unit):
-            return float(rate.removesuffix(unit)) * factor
-    raise AssertionError(rate)
-
-
-def _size(size: float) -> str:
-    """A size with three figures, at least one full packet."""
-    size = max(1500.0, size)
-    for unit, factor in (("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.3g}{unit}"
-    return f"{round(size)}B"
-
-
-def _port_name(platform: str, number: int, bits: float) -> str:
+def _port_name(platform: str, number: int, speed: float) -> str:
     """The name of a port as its platform writes it."""
     names: Mapping[str, str] = {
-        "junos": f"{'ge' if bits < 1e10 else 'xe' if bits < 4e10 else 'et'}-0/{number // 8}/{number % 8}",
+        "junos": f"{'ge' if speed < 1e10 else 'xe' if speed < 4e10 else 'et'}-0/{number // 8}/{number % 8}",
         "sonic": f"Ethernet{4 * number}",
         "eos": f"Ethernet{number + 1}",
         "nx-os": f"Ethernet1/{number + 1}",
-        "ios-xr": f"{'TenGigE' if bits < 4e10 else 'HundredGigE'}0/0/0/{number}",
-        "ios-xe": f"{'GigabitEthernet' if bits <= 1e9 else 'TenGigabitEthernet'}0/0/{number}",
+        "ios-xr": f"{'TenGigE' if speed < 4e10 else 'HundredGigE'}0/0/0/{number}",
+        "ios-xe": f"{'GigabitEthernet' if speed <= 1e9 else 'TenGigabitEthernet'}0/0/{number}",
         "openwrt": f"wan{number}",
         "routeros": f"ether{number + 1}",
     }

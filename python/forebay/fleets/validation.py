@@ -8,10 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from forebay.configuration.platforms import ios_xr
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.fleets.amounts import bits_per_second, buffer_bytes, seconds, share, whole
 from forebay.fleets.columns import PORTS
-from forebay.fleets.settings import MOST_DISTINCT, Setting, fault_of_goals, fault_of_queue, platform_name, words
+from forebay.fleets.rejections import of_port, short, split
+from forebay.fleets.settings import (
+    MOST_DISTINCT,
+    Setting,
+    fault_of_goals,
+    fault_of_queue,
+    platform_name,
+    translated,
+    words,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,31 +49,21 @@ def validated(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         seconds(pl.col("interval")).alias("_interval"),
         *(whole(pl.col(name)).alias(f"_{name}") for name in ("sent", "drops", "packets")),
         _mapped(frame, "platform", lambda text: platform_name(text) or "", "").alias("_platform"),
-        _mapped(frame, "queue", fault_of_queue).alias("_queue_fault"),
         _mapped(frame, "goals", fault_of_goals).alias("_goals_fault"),
     )
     stated = pl.coalesce("_rate", "_nominal")
     frame = frame.with_columns(pl.min_horizontal(stated, "_shaper").round().alias("_bits"))
-    packet = pl.coalesce("_mtu", pl.lit(PACKET))
+    frame = _of_lines(frame)
+    # IOS XR counts packets of its own size, whatever the MTU is.
+    packet = pl.when(pl.col("_platform") == "ios-xr").then(ios_xr.PACKET).otherwise(pl.coalesce("_mtu", pl.lit(PACKET)))
     frame = frame.with_columns(buffer_bytes(pl.col("buffer"), pl.col("_bits"), packet).round().alias("_buffer"))
     frame = _in_words(frame)
+    frame = frame.with_columns(_mapped(frame, "queue", fault_of_queue).alias("_queue_fault"))
     counted = pl.col("_sent") * 8 / pl.col("_interval") / pl.col("_bits")
     frame = frame.with_columns(pl.coalesce("_share", counted).alias("_load"))
-    frame = frame.with_columns(_fault().alias("reason"))
-    wrong = frame.filter(pl.col("reason").is_not_null()).select(
-        "file",
-        "line",
-        (pl.format("{} {}: {}", _short("device"), _short("port"), "reason")).alias("reason"),
-    )
-    right = frame.filter(pl.col("reason").is_null())
-    quoted = pl.col("queue")
-    queue = (
-        pl.when(quoted.str.strip_chars("\"' ") == "droptail")
-        .then(None)
-        .when(quoted.str.starts_with("{") | quoted.str.starts_with('"'))
-        .then(quoted)
-        .otherwise(pl.lit('"') + quoted.str.strip_chars("'") + '"')
-    )
+    right, wrong = split(frame, of_port(_fault()))
+    bare = pl.col("queue").str.strip_chars("\"' ")
+    queue = pl.when(pl.col("queue").str.starts_with("{")).then("queue").when(bare != "droptail").then(bare)
     goals = pl.col("goals").str.split(";").list.eval(pl.element().str.strip_chars()).list.join("; ")
     ports = right.with_columns(
         pl.col("_bits").cast(pl.Int64).alias("rate_bps"),
@@ -94,48 +94,69 @@ def _mapped(frame: pl.DataFrame, name: str, reader: Callable[[str], str], rest: 
     )
 
 
-def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
-    """Read the buffers that are no plain amount in the words of their platforms."""
+def _of_lines(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the queues of configurations, whose shapers bound the rates of their ports."""
     import polars as pl
 
-    key = ["_platform", "buffer", "_bits", "_mtu"]
+    asked = pl.col("lines").is_not_null() & (pl.col("_platform").fill_null("") != "")
+    frame = _translated(frame, "lines", asked, translated)
+    return frame.with_columns(pl.min_horizontal("_bits", "lines_limit").alias("_bits"))
+
+
+def _in_words(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the buffers that are no plain amount in the words of their platforms; those of lines are known."""
+    import polars as pl
+
     plain = pl.col("_buffer").is_not_null() | pl.col("buffer").is_null()
     # A bare number has a unit only in a platform's words.
     asked = ~plain & (pl.col("_platform").fill_null("") != "") & ~pl.col("buffer").str.contains(r"^[0-9.]+$")
-    # IOS XR counts packets of 256 bytes, whatever the MTU is.
-    asked = asked | ((pl.col("_platform") == "ios-xr") & pl.col("buffer").str.contains("packets?$"))
-    distinct = frame.filter(asked).select(key).unique(maintain_order=True).head(MOST_DISTINCT)
-    found: dict[str, list[object]] = {"_size": [], "_discipline": [], "_limit": [], "_words": []}
-    for platform, text, bits, mtu in distinct.iter_rows():
-        rate = None if bits is None else round(min(bits, FASTEST))
-        setting = words(platform, text, rate, mtu if mtu is not None and 64 <= mtu <= 65535 else PACKET)
-        known = setting if isinstance(setting, Setting) else Setting(None, None, None, None)
-        found["_size"].append(None if known.bytes is None else float(known.bytes))
-        found["_discipline"].append(known.queue)
-        found["_limit"].append(None if known.rate is None else float(known.rate))
-        found["_words"].append(setting if isinstance(setting, str) else "")
-    kinds = {"_size": pl.Float64, "_discipline": pl.String, "_limit": pl.Float64, "_words": pl.String}
-    read = distinct.hstack(pl.DataFrame(found, schema=kinds))
-    frame = frame.join(read, on=key, how="left", nulls_equal=True, maintain_order="left")
+    frame = _translated(frame, "buffer", asked, words, MOST_DISTINCT)
+    frame = frame.with_columns(
+        pl.coalesce("_buffer", "buffer_size").alias("_buffer"),
+        pl.coalesce("queue", "buffer_queue").alias("queue"),
+        pl.min_horizontal("_bits", "buffer_limit").alias("_bits"),
+    )
     return frame.with_columns(
-        pl.coalesce("_size", "_buffer").alias("_buffer"),
-        pl.coalesce("queue", "_discipline").alias("queue"),
-        pl.min_horizontal("_bits", "_limit").alias("_bits"),
+        (pl.col("buffer").is_not_null() & pl.col("_buffer").is_null()).alias("_unread"),
+        pl.coalesce("_buffer", "lines_size").alias("_buffer"),
+        pl.coalesce("buffer", "lines_text").alias("buffer"),
+        pl.coalesce("queue", "lines_queue").alias("queue"),
     )
 
 
-def _short(name: str) -> pl.Expr:
-    """A text of a row for a message."""
+def _translated(
+    frame: pl.DataFrame,
+    name: str,
+    asked: pl.Expr,
+    reader: Callable[[str, str, int | None, int], Setting | str],
+    most: int | None = None,
+) -> pl.DataFrame:
+    """The frame with a column of texts as settings, each distinct one read once.
+
+    The columns have the text's name: `_size` in bytes, `_text` as `link.buffer`, `_queue`, `_limit` in bits per second,
+    and `_fault`, which is null if the text was not read.
+    """
     import polars as pl
 
-    text = pl.col(name)
-    return pl.when(text.str.len_chars() > 60).then(text.str.slice(0, 57) + "...").otherwise(text)
+    key = ["_platform", name, "_bits", "_mtu"]
+    distinct = frame.filter(asked).select(key).unique(maintain_order=True)
+    distinct = distinct if most is None else distinct.head(most)
+    found = []
+    for platform, text, bits, mtu in distinct.iter_rows():
+        rate = None if bits is None else round(min(bits, FASTEST))
+        setting = reader(platform, text, rate, mtu if mtu is not None and 64 <= mtu <= 65535 else PACKET)
+        known = setting if isinstance(setting, Setting) else Setting(None, None, None, None)
+        fault = setting if isinstance(setting, str) else ""
+        found.append((known.bytes, known.buffer, known.queue, known.rate, fault))
+    kinds = {"size": pl.Float64, "text": pl.String, "queue": pl.String, "limit": pl.Float64, "fault": pl.String}
+    read = pl.DataFrame(found, {f"{name}_{each}": kind for each, kind in kinds.items()}, orient="row", strict=False)
+    return frame.join(distinct.hstack(read), on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _refusal(name: str, allowed: str) -> pl.Expr:
     import polars as pl
 
-    return pl.format(f"{name}: found `{{}}`; allowed: {allowed}", _short(name))
+    return pl.format(f"{name}: found `{{}}`; allowed: {allowed}", short(name))
 
 
 def _fault() -> pl.Expr:
@@ -149,12 +170,16 @@ def _fault() -> pl.Expr:
         return pl.col(name).is_not_null() & pl.col(read).is_null()
 
     rate = "a rate with its unit, as in 10Gbps, from 1kbps to 10Tbps"
-    stated = pl.coalesce("_rate", "_nominal", "_shaper")
     bits = pl.col("_packets") * SHORTEST * 8 / pl.col("_interval")
     faults = [
         (unread("rate", "_rate") | out("_rate", SLOWEST, FASTEST), _refusal("rate", rate)),
         (unread("shaper", "_shaper") | out("_shaper", SLOWEST, FASTEST), _refusal("shaper", rate)),
-        (stated.is_null(), pl.lit(f"rate: found none; allowed: {rate}, here or in another file")),
+        (
+            (pl.col("lines_fault") != "") & pl.col("buffer").is_null(),
+            pl.format("its queue: {}", "lines_fault"),
+        ),
+        (pl.col("_bits").is_null(), pl.lit(f"rate: found none; allowed: {rate}, here or in another file")),
+        (out("_bits", SLOWEST, FASTEST), pl.format(f"rate: found {{}}bps of a shaper; allowed: {rate}", "_bits")),
         (pl.col("_platform") == "", _refusal("platform", ", ".join(PLATFORMS))),
         (unread("mtu", "_mtu") | out("_mtu", 64, 65_535), _refusal("mtu", "bytes from 64 to 65535")),
         (
@@ -180,14 +205,21 @@ def _fault() -> pl.Expr:
             pl.lit("packets: found more than the rate carries in the interval; allowed: at most the rate"),
         ),
         (
-            pl.col("buffer").is_not_null() & pl.col("_buffer").is_null() & (pl.col("_words").fill_null("") != ""),
-            pl.format("buffer: {}", "_words"),
+            pl.col("_unread") & (pl.col("buffer_fault") != ""),
+            pl.format("buffer: {}", "buffer_fault"),
         ),
         (
-            pl.col("buffer").is_not_null() & pl.col("_buffer").is_null() & pl.col("_words").is_null(),
+            pl.col("_unread") & pl.col("buffer_fault").is_null(),
             _refusal("buffer", "a size such as 9MB, 512 packets or 200 ms, or a line of the platform"),
         ),
         (out("_buffer", 1, LARGEST), _refusal("buffer", "1 byte to 16 TiB")),
+        *(
+            (differs, pl.format(f"{name}: found `{{}}` and `{{}}` of its configuration; allowed: one", *values))
+            for name, differs, values in (
+                ("buffer", (pl.col("_buffer") - pl.col("lines_size")).abs() >= 1, (short("buffer"), "lines_text")),
+                ("queue", pl.col("queue") != pl.col("lines_queue"), (short("queue"), short("lines_queue"))),
+            )
+        ),
         (pl.col("_queue_fault") != "", pl.format("queue: {}", "_queue_fault")),
         (pl.col("_goals_fault") != "", pl.format("goals: {}", "_goals_fault")),
     ]

@@ -12,7 +12,24 @@ from forebay.fleets.files import SourceFile
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Collector", "Found", "Importer", "Rejection"]
+__all__ = ["Collector", "Found", "Importer", "Rejection", "virtual_type"]
+
+#: Types of interfaces without a queue of their own: number and name of IANAifType-MIB, and the names of NetBox.
+_VIRTUAL = (
+    ("24", "softwareLoopback"),
+    ("53", "propVirtual", "virtual"),
+    ("131", "tunnel"),
+    ("135", "l2vlan"),
+    ("136", "l3ipvlan"),
+    ("161", "ieee8023adLag", "lag", "Link Aggregation Group (LAG)"),
+    ("209", "bridge"),
+)
+_NAMES = {each.lower(): names[1] for names in _VIRTUAL for each in names}
+
+
+def virtual_type(text: str) -> str | None:
+    """The name in IANAifType-MIB of a type without a queue of its own; None for any other type."""
+    return _NAMES.get(text.strip().lower())
 
 
 @dataclass(frozen=True, slots=True)

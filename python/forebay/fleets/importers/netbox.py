@@ -6,20 +6,13 @@ current view / all data" of netbox-community/netbox, discussion 16189.
 
 from __future__ import annotations
 
-import re
-
 from forebay.fleets.files import SourceFile
-from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.fleets.importers.tables import header_of, rows_of
+from forebay.observation.inputs.netbox import NONE, nominal_bits, stated_bits
 from forebay.storage.safe_io import clean
 
 __all__ = ["NETBOX"]
-
-_NONE = ("", "—", "-", "None")
-_SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(?:([KMGT])(?:bps|bit/s|b/s))?", re.IGNORECASE)
-#: The speed in a type's name, as in "SFP+ (10GE)" and "1000BASE-T (1GE)", or in its slug, as in "25gbase-x-sfp28".
-_TYPE = re.compile(r"\(([0-9.]+)GE\)|^([0-9.]+)gbase|^(100|1000|10)base|\((?:10/)?(100)ME\)", re.IGNORECASE)
-_VIRTUAL = re.compile(r"virtual|bridge|lag\b|link aggregation|^other$", re.IGNORECASE)
 
 
 def _recognizes(file: SourceFile) -> bool:
@@ -48,36 +41,25 @@ def _interface(row: dict[str, str], line: int, found: Collector) -> None:
     if row.get("enabled", "").lower() in ("false", "no", "0", "✘"):
         found.reject(line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
-    speed = row.get("speed (kbps)") or row.get("speed") or ""
-    rate = None
-    if speed not in _NONE:
-        number = _SPEED.fullmatch(speed)
-        if number is None:
-            found.reject(line, f"{where}: speed: found {clean(speed)}; allowed: kb/s, or a rate such as 1 Gbps")
-            return
-        rate = f"{number[1]}{(number[2] or 'k').lower()}bps"
-    elif _VIRTUAL.search(kind):
+    if virtual_type(kind) is not None:
         found.reject(line, f"{where}: the type {clean(kind)} has no queue of its own; allowed: physical interfaces")
         return
+    speed = row.get("speed (kbps)") or row.get("speed") or ""
+    stated = None if speed in NONE else stated_bits(speed)
+    if stated is None and speed not in NONE:
+        found.reject(line, f"{where}: speed: found {clean(speed)}; allowed: kb/s, or a rate such as 1 Gbps")
+        return
+    nominal = nominal_bits(kind)
     mtu = row.get("mtu", "")
     found.add(
         line,
         device=device,
         port=name,
-        rate=rate,
-        nominal=_nominal(kind),
-        mtu=None if mtu in _NONE else mtu,
+        rate=None if stated is None else f"{stated:.0f}bps",
+        nominal=None if nominal is None else f"{nominal:.0f}bps",
+        mtu=None if mtu in NONE else mtu,
         role=row.get("device role") or row.get("role"),
     )
-
-
-def _nominal(kind: str) -> str | None:
-    """The rate of a type; None if its name has none."""
-    match = _TYPE.search(kind)
-    if match is None:
-        return None
-    giga, slug, mega, hundred = match.groups()
-    return f"{giga or slug}Gbps" if giga or slug else f"{mega or hundred}Mbps"
 
 
 NETBOX = Importer("NetBox interfaces", "NetBox: `speed` in kb/s", _recognizes, _read)

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.fleets.files import FileFault, SourceFile
-from forebay.fleets.importers.importer import Collector, Found, Importer
-from forebay.fleets.importers.snmp import document_of
+from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.storage.safe_io import clean
 
 __all__ = ["OPENCONFIG"]
-
-_VIRTUAL = ("softwareLoopback", "l2vlan", "l3ipvlan", "propVirtual", "tunnel", "ieee8023adLag")
 
 
 class _Unread(Exception):  # noqa: N818 - becomes a rejected row
@@ -65,7 +62,7 @@ class _Model:
 
 
 def _read(file: SourceFile) -> Found:
-    tree = _bare(document_of(file))
+    tree = _bare(file.document)
     interfaces = _at(tree, "interfaces", "interface")
     if not isinstance(interfaces, list) or not interfaces:
         raise FileFault("found no interfaces in OpenConfig; allowed: /interfaces beside /qos")
@@ -93,8 +90,8 @@ def _port(device: str, interface: Mapping[str, Any], model: _Model, found: Colle
     if _leaf(interface, "enabled") is False:
         found.reject(None, f"{where}: the interface is disabled; allowed: enabled ones")
         return
-    kind = str(_leaf(interface, "type") or "").rpartition(":")[2]
-    if kind in _VIRTUAL:
+    kind = virtual_type(str(_leaf(interface, "type") or "").rpartition(":")[2])
+    if kind is not None:
         found.reject(None, f"{where}: the type {kind} has no queue of its own; allowed: ethernetCsmacd")
         return
     ethernet = interface.get("ethernet")

@@ -5,15 +5,16 @@ Units are written in the cell or in the name of the column; a number without one
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.configuration.reading import closest
 from forebay.errors import InputError
-from forebay.fleets.columns import PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
+from forebay.fleets.columns import INNER, PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Found, Importer, Rejection
-from forebay.fleets.importers.tables import MOST_COLUMNS, Table, header_of, rows_of
+from forebay.fleets.importers.tables import MOST_COLUMNS, header_of, rows_of
 from forebay.observation.json_stream import read_objects
 from forebay.storage.safe_io import clean
 
@@ -27,13 +28,10 @@ MOST_ROWS = 20_000_000
 #: Rows of a JSON file that are held at once.
 ROWS = 50_000
 CHUNK = 2**20
+#: A number without a unit.
+NUMBER = r"^[0-9.]+(?:[eE][+-]?[0-9]+)?$"
 #: Names that resemble a column and are another thing.
 _OTHER = frozenset(("description", "comment", "comments", "label", "site", "location", "vendor", "model"))
-
-
-def _is_own(names: Iterable[str]) -> bool:
-    known = {name for name, _ in columns_of(names).values()}
-    return set(REQUIRED) <= known
 
 
 def _is_table(file: SourceFile) -> bool:
@@ -45,9 +43,8 @@ def _is_table(file: SourceFile) -> bool:
 
 
 def _check_header(names: Sequence[str]) -> list[str]:
-    """Refuse a header without the columns that identify a port, or with a misspelled one; list what is not read."""
-    known = columns_of(names)
-    found = {name for name, _ in known.values()}
+    """Refuse a header without the columns that identify a port, or with a misspelled one; tell what is not read."""
+    found = {name for name, _ in columns_of(names).values()}
     missing = [name for name in REQUIRED if name not in found]
     if missing:
         shown = ", ".join(clean(name) for name in names[:12])
@@ -55,19 +52,30 @@ def _check_header(names: Sequence[str]) -> list[str]:
     twice = [name for name in names if name and list(names).count(name) > 1] if len(names) < 1000 else []
     if twice:
         raise FileFault(f"found the column {clean(twice[0])} twice; allowed: once", 1)
+    return _unread("columns", _others(names, 1))
+
+
+def _others(names: Sequence[str], line: int) -> list[str]:
+    """The names that are not read; refuses a misspelled one."""
+    known = columns_of(names)
+    found = {name for name, _ in known.values()}
     others = [name for place, name in enumerate(names) if place not in known and name.strip()]
     for name in others[:1000]:
         bare = name.strip().lower()
-        likely = closest(bare, [each for each in RAW if each not in ("nominal", "shaper")]) if bare.isalpha() else ""
+        likely = closest(bare, [each for each in RAW if each not in INNER]) if bare.isalpha() else ""
         if likely and likely not in found and bare not in _OTHER and _is_near(bare, likely):
             raise FileFault(
-                f"found the column {clean(name)}; allowed: `{likely}`, if that is meant, or another name", 1
+                f"found the column {clean(name)}; allowed: `{likely}`, if that is meant, or another name", line
             )
-    others = [name for name in others if name.strip() not in PORTS and name.strip() not in ("line", "file")]
-    if not others:
+    return [name for name in others if name.strip() not in PORTS]
+
+
+def _unread(kind: str, names: Sequence[str]) -> list[str]:
+    """A note on columns or keys that are not read."""
+    if not names:
         return []
-    shown = ", ".join(clean(name) for name in others[:8]) + (", ..." if len(others) > 8 else "")
-    return [f"columns that are not read: {shown}"]
+    shown = ", ".join(clean(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    return [f"{kind} that are not read: {shown}"]
 
 
 def _is_near(one: str, other: str) -> bool:
@@ -87,13 +95,7 @@ def _read_csv(file: SourceFile) -> Found:
 
     table = header_of(file.beginning)
     assert table is not None
-    if len(table.names) > MOST_COLUMNS:
-        raise FileFault(f"found {len(table.names):,} columns; allowed: at most {MOST_COLUMNS:,}", 1)
     notes = _check_header(table.names)
-    return _frames(file, table, notes, pl)
-
-
-def _frames(file: SourceFile, table: Table, notes: list[str], pl: Any) -> Found:
     columns = columns_of(table.names)
     wanted = sorted(columns)
     rejected: list[Rejection] = []
@@ -109,9 +111,8 @@ def _with_units(frame: pl.DataFrame, columns: Iterable[tuple[str, str]]) -> pl.D
     """The frame with the units of the columns' names after the numbers without one."""
     import polars as pl
 
-    number = r"^[0-9.]+(?:[eE][+-]?[0-9]+)?$"
     return frame.with_columns(
-        pl.when(pl.col(name).str.contains(number)).then(pl.col(name) + unit).otherwise(pl.col(name)).alias(name)
+        pl.when(pl.col(name).str.contains(NUMBER)).then(pl.col(name) + unit).otherwise(pl.col(name)).alias(name)
         for name, unit in columns
         if unit
     )
@@ -159,7 +160,7 @@ def _read_json(file: SourceFile) -> Found:
             if names not in known:
                 columns = columns_of(names)
                 known[names] = {names[place]: column for place, column in columns.items()}
-                others |= dict.fromkeys(name for name in names if name not in known[names] and name not in PORTS)
+                others |= dict.fromkeys(_others(names, line))
             try:
                 texts = {column: _text(name, row[name], unit) for name, (column, unit) in known[names].items()}
             except ValueError as error:
@@ -174,16 +175,15 @@ def _read_json(file: SourceFile) -> Found:
         # The rest of a damaged file cannot be read; what came before it is used.
         rejected.append(Rejection(None, str(error).removeprefix(f"{file.name}, ")))
     flush()
-    shown = ", ".join(clean(name) for name in list(others)[:8])
-    return Found(
-        pl.concat(frames) if frames else empty_raw(), rejected, [f"keys that are not read: {shown}"] if others else []
-    )
+    return Found(pl.concat(frames) if frames else empty_raw(), rejected, _unread("keys", list(others)))
 
 
 def _text(name: str, value: Any, unit: str) -> str | None:
     """A value of JSON as the cell of a table."""
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return f"{value.strip()}{unit}" if unit and re.match(NUMBER, value.strip()) else value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "; ".join(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

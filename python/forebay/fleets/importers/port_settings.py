@@ -1,18 +1,16 @@
-"""Adds one port of a configuration: its rate by what is stated and by its name, and its queue by `translate`."""
+"""Adds one port of a configuration: its rate by what is stated and by its name, and the lines of its queue.
+
+The lines are read in `forebay.fleets.validation`, because another file may state the rate.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from forebay.configuration.configuring import translate
-from forebay.configuration.platforms.platform import Assumed
-from forebay.errors import ForebayError
 from forebay.fleets.importers.importer import Collector
-from forebay.fleets.settings import Setting, setting_of
 
-__all__ = ["ConfiguredPort", "add_port", "nominal_rate", "translated"]
+__all__ = ["ConfiguredPort", "add_port", "nominal_rate"]
 
 #: Rates that the names of interfaces state: Junos (ge, xe), IOS, IOS XE and IOS XR. A name such as et or Ethernet
 #: has several rates.
@@ -47,8 +45,8 @@ class ConfiguredPort:
         The lines of the queue, for `translate`; empty if the configuration leaves the queue to the device.
     shown : str
         The lines of the port, for the reader of a change set.
-    name : str or None
-        Name of the port in `text`, where this has several.
+    shaper : str or None
+        The rate of a shaper that is not in `text`, with its unit.
     """
 
     device: str
@@ -59,7 +57,7 @@ class ConfiguredPort:
     mtu: str | None = None
     text: str = ""
     shown: str = ""
-    name: str | None = None
+    shaper: str | None = None
 
 
 def nominal_rate(port: str) -> str | None:
@@ -67,41 +65,17 @@ def nominal_rate(port: str) -> str | None:
     return next((rate for name, rate in _NAMED if re.match(rf"{name}[ 0-9]", port, re.IGNORECASE)), None)
 
 
-@lru_cache(maxsize=10_000)
-def translated(text: str, platform: str, bits: int | None, packet: int, name: str | None) -> Setting | str:
-    """The queue of a text, or the reason why it cannot be read."""
-    try:
-        return setting_of(translate(text, platform, Assumed(bits, packet, interface=name)))
-    except ForebayError as error:
-        return str(error).removeprefix("translate: ")
-
-
 def add_port(port: ConfiguredPort, found: Collector) -> None:
-    """Add a port, or the reason why its queue cannot be read."""
-    nominal = nominal_rate(port.port)
-    setting: Setting | str = Setting(None, None, None, None)
-    if port.text:
-        setting = translated(port.text, port.platform, _bits(port.speed or nominal), 1500, port.name)
-    if isinstance(setting, str):
-        found.reject(port.line, f"{port.device} {port.port}: its queue: {setting}")
-        return
+    """Add a port."""
     found.add(
         port.line,
         device=port.device,
         port=port.port,
         platform=port.platform,
         rate=port.speed,
-        nominal=nominal,
-        shaper=None if setting.rate is None else f"{setting.rate}bps",
-        # The size in bytes is exact; packets of some platforms have a size of their own.
-        buffer=setting.buffer if setting.bytes is None or port.platform != "ios-xr" else f"{setting.bytes}B",
-        queue=setting.queue,
+        nominal=nominal_rate(port.port),
+        shaper=port.shaper,
+        lines=port.text or None,
         mtu=port.mtu,
         config=port.shown or None,
     )
-
-
-def _bits(text: str | None) -> int | None:
-    found = re.fullmatch(r"([0-9.]+)([kMGT]?)bps", text or "")
-    factors = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-    return None if found is None else round(float(found[1]) * factors[found[2]])

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from forebay.fleets.files import FileFault, SourceFile
-from forebay.fleets.importers.importer import Collector, Found, Importer
+from forebay.fleets.importers.importer import Collector, Found, Importer, virtual_type
 from forebay.fleets.importers.tables import header_of, rows_of
-from forebay.observation.counter_files.scrapes import is_scrape
+from forebay.observation.counter_files.scrapes import LABEL, SAMPLE, is_scrape
+from forebay.observation.counter_files.speeds import SATURATED
 from forebay.storage.safe_io import clean
 
 __all__ = ["IF_MIB", "LIBRENMS", "LIBRENMS_CSV", "PROMETHEUS"]
@@ -26,16 +27,11 @@ __all__ = ["IF_MIB", "LIBRENMS", "LIBRENMS_CSV", "PROMETHEUS"]
 #: Metrics that are read, by their part in the row of a port.
 _METRICS: Mapping[str, str] = {
     **{"ifHighSpeed": "mbps", "ifSpeed": "bps", "ifMtu": "mtu", "ifHCOutOctets": "sent", "ifOutDiscards": "drops"},
-    **{"ifHCOutUcastPkts": "packets", "ifAdminStatus": "admin", "ifType": "type", "node_network_speed_bytes": "speed"},
-    **{"node_network_transmit_bytes_total": "sent", "node_network_transmit_drop_total": "drops"},
-    **{"node_network_transmit_packets_total": "packets", "node_network_mtu_bytes": "mtu"},
+    **{"ifHCOutUcastPkts": "packets", "ifAdminStatus": "admin", "ifType": "type", "ifType_info": "type"},
+    **{"node_network_speed_bytes": "speed", "node_network_transmit_bytes_total": "sent"},
+    **{"node_network_transmit_drop_total": "drops", "node_network_transmit_packets_total": "packets"},
+    **{"node_network_mtu_bytes": "mtu"},
 }
-#: ifSpeed at its largest stands for any faster speed (RFC 2863).
-_SATURATED = 2**32 - 1
-#: IANAifType of interfaces without a queue: softwareLoopback, l2vlan, l3ipvlan, propVirtual, tunnel.
-_VIRTUAL_TYPES = (24, 135, 136, 53, 131)
-_SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)')
-_LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
 
 
 @dataclass(slots=True)
@@ -45,6 +41,7 @@ class _Port:
     line: int | None
     values: dict[str, float] = field(default_factory=dict)
     interval: float | None = None
+    type: str = ""
 
 
 class _Ports:
@@ -75,6 +72,10 @@ class _Ports:
             self.found.reject(line, f"{device} {port}: found {value:g} as {name}; allowed: a number, 0 or more")
             return
         reading = self.ports.setdefault((device, port), _Port(line))
+        if kind == "type":
+            # The type is the value, or a label of a metric whose value is 1.
+            reading.type = labels.get("ifType") or f"{value:.0f}"
+            return
         reading.values[kind] = value
         if interval is not None and kind in ("sent", "drops", "packets"):
             reading.interval = interval
@@ -86,10 +87,9 @@ class _Ports:
             if values.get("admin", 1) == 2:
                 self.found.reject(reading.line, f"{device} {port}: the interface is disabled; allowed: enabled ones")
                 continue
-            if values.get("type") in _VIRTUAL_TYPES:
-                reason = (
-                    f"{device} {port}: ifType {values['type']:.0f} has no queue of its own; allowed: physical ports"
-                )
+            virtual = virtual_type(reading.type)
+            if virtual is not None:
+                reason = f"{device} {port}: ifType {virtual} has no queue of its own; allowed: physical ports"
                 self.found.reject(reading.line, reason)
                 continue
             interval = reading.interval or self.uptimes.get(device)
@@ -126,7 +126,7 @@ def _rate(values: Mapping[str, float]) -> str | None:
     if values.get("speed", 0) > 0:
         return f"{values['speed'] * 8:.0f}bps"
     bits = values.get("bps", 0)
-    return f"{bits:.0f}bps" if 0 < bits != _SATURATED else None
+    return f"{bits:.0f}bps" if 0 < bits != SATURATED else None
 
 
 # Text of an exporter -----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _read_text(file: SourceFile) -> Found:
     for number, line in enumerate(file.lines(), 1):
         if line.startswith("#") or not line.strip():
             continue
-        sample = _SAMPLE.match(line.strip())
+        sample = SAMPLE.match(line.strip())
         if sample is None or (sample[1] not in _METRICS and not sample[1].startswith("sysUpTime")):
             continue
         try:
@@ -150,7 +150,7 @@ def _read_text(file: SourceFile) -> Found:
         except ValueError:
             ports.found.reject(number, f"{clean(sample[1])}: found {clean(sample[3])}; allowed: a number")
             continue
-        ports.take(dict(_LABEL.findall(sample[2] or "")), sample[1], value, number, None)
+        ports.take(dict(LABEL.findall(sample[2] or "")), sample[1], value, number, None)
     return ports.finish()
 
 
@@ -167,7 +167,7 @@ def _is_query(file: SourceFile) -> bool:
 
 
 def _read_query(file: SourceFile) -> Found:
-    answer = document_of(file)
+    answer = file.document
     data = answer.get("data") if isinstance(answer, dict) else None
     results = data.get("result") if isinstance(data, dict) else None
     if not isinstance(results, list):
@@ -207,16 +207,6 @@ def _pairs(values: Any) -> list[tuple[float, float]]:
     return found
 
 
-def document_of(file: SourceFile) -> Any:
-    """The content of a JSON file."""
-    from forebay.storage.safe_io import DamagedError, document
-
-    try:
-        return document(file.text.encode(), file.name, "a JSON text")
-    except DamagedError as error:
-        raise FileFault(f"found {error.found}; allowed: a JSON text") from None
-
-
 # LibreNMS ----------------------------------------------------------------------------------------------------------
 
 
@@ -226,7 +216,7 @@ def _is_librenms(file: SourceFile) -> bool:
 
 
 def _read_librenms(file: SourceFile) -> Found:
-    answer = document_of(file)
+    answer = file.document
     rows = answer.get("ports", answer.get("port")) if isinstance(answer, dict) else None
     if not isinstance(rows, list):
         raise FileFault("found no list of ports; allowed: the answer of /api/v0/ports")
@@ -266,8 +256,8 @@ def _port_of_librenms(row: Mapping[str, str], line: int | None, file: SourceFile
     if row.get("ifAdminStatus") == "down" or row.get("disabled") == "1" or row.get("deleted") == "1":
         found.reject(line, f"{where}: the interface is disabled; allowed: enabled ones")
         return
-    kind = row.get("ifType", "")
-    if kind in ("softwareLoopback", "l2vlan", "l3ipvlan", "propVirtual", "tunnel", "ieee8023adLag"):
+    kind = virtual_type(row.get("ifType", ""))
+    if kind is not None:
         found.reject(line, f"{where}: ifType {kind} has no queue of its own; allowed: physical ports")
         return
     values = {}
@@ -284,11 +274,6 @@ def _port_of_librenms(row: Mapping[str, str], line: int | None, file: SourceFile
     # A rate of bytes per second is the bytes of one second.
     counted = {} if octets is None or not math.isfinite(octets) else {"sent": f"{octets:.0f}", "interval": "1s"}
     found.add(line, device=device, port=port, rate=_rate(values), mtu=row.get("ifMtu") or None, **counted)
-
-
-def readers() -> Iterable[Importer]:
-    """The importers of this module."""
-    return (IF_MIB, PROMETHEUS, LIBRENMS, LIBRENMS_CSV)
 
 
 IF_MIB = Importer(

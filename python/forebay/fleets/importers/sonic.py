@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
+from forebay.fabric.config_tables import ConfigTables, Entry, parse_tables
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Collector, Found, Importer
 from forebay.fleets.importers.port_settings import ConfiguredPort, add_port
-from forebay.fleets.importers.snmp import document_of
 from forebay.storage.safe_io import clean
 
 __all__ = ["SONIC"]
@@ -32,26 +31,24 @@ def _recognizes(file: SourceFile) -> bool:
 
 
 def _read(file: SourceFile) -> Found:
-    tables = _nested(document_of(file))
-    ports = tables.get("PORT") if isinstance(tables, dict) else None
-    if not isinstance(ports, dict) or not ports:
-        raise FileFault("found no ports in config_db.json; allowed: a table PORT with entries")
+    tables = parse_tables(file.text, ("PORT", "DEVICE_METADATA", *_SHARED, *_BOUND))
     found = Collector()
-    lines = _lines(file.text)
+    for fault in tables.faults:
+        found.reject(fault.lines[-1] if fault.lines else None, f"{fault.place}: {fault.text}")
+    if "PORT" not in tables:
+        reason = f" ({tables.faults[-1].text})" if tables.faults else ""
+        raise FileFault(f"found no ports in config_db.json{reason}; allowed: a table PORT with entries")
     host = _host(tables, file)
-    bound = {table: _of_ports(tables.get(table)) for table in _BOUND}
-    shared = {table: tables[table] for table in _SHARED if isinstance(tables.get(table), dict)}
-    for name, entry in ports.items():
-        line = lines.get(name)
-        if not isinstance(entry, dict):
-            found.reject(line, f"{host} {name}: found {clean(json.dumps(entry))}; allowed: an entry of fields")
+    bound = {name: _of_ports(tables.table(name)) for name in _BOUND}
+    shared = {name: {entry.key: entry.fields for entry in tables.table(name)} for name in _SHARED if name in tables}
+    for entry in tables.table("PORT"):
+        name, fields = entry.key, entry.fields
+        if fields.get("admin_status") == "down":
+            found.reject(entry.line, f"{host} {name}: the interface is disabled; allowed: enabled ones")
             continue
-        if entry.get("admin_status") == "down":
-            found.reject(line, f"{host} {name}: the interface is disabled; allowed: enabled ones")
-            continue
-        speed = entry.get("speed")
-        if speed is not None and not re.fullmatch(r"[0-9]{1,9}", str(speed)):
-            found.reject(line, f"{host} {name}: speed: found {clean(speed)}; allowed: Mb/s")
+        speed = fields.get("speed")
+        if speed is not None and not re.fullmatch(r"[0-9]{1,9}", speed):
+            found.reject(entry.line, f"{host} {name}: speed: found {clean(speed)}; allowed: Mb/s")
             continue
         own = {table: entries[name] for table, entries in bound.items() if name in entries}
         # One name for all ports, so that ports with the same buffers are read once.
@@ -60,60 +57,31 @@ def _read(file: SourceFile) -> Found:
             for table, entries in own.items()
         }
         text = json.dumps({**shared, **of_port}) if {"BUFFER_QUEUE", "QUEUE"} & set(own) else ""
-        shown = json.dumps(
-            {"PORT": {name: entry}, **{table: dict(entries) for table, entries in own.items()}}, indent=1
-        )
+        shown = json.dumps({"PORT": {name: fields}, **own}, indent=1)
         rate = None if speed is None else f"{speed}Mbps"
-        mtu = None if entry.get("mtu") is None else str(entry["mtu"])
-        add_port(ConfiguredPort(host, name, "sonic", line, rate, mtu, text, shown[:4000], "Ethernet0"), found)
+        add_port(
+            ConfiguredPort(host, name, "sonic", entry.line, rate, fields.get("mtu"), text, shown[:4000]),
+            found,
+        )
     return found.found
 
 
-def _nested(tables: Any) -> Any:
-    """Tables of entries, also of a dump with keys such as "PORT|Ethernet0"."""
-    if not isinstance(tables, dict) or not any("|" in name for name in tables):
-        return tables
-    found: dict[str, Any] = {}
-    for name, value in tables.items():
-        table, _, key = name.partition("|")
-        if key:
-            entries = found.setdefault(table, {})
-            if isinstance(entries, dict):
-                entries[key] = value
-        else:
-            found[name] = value
-    return found
-
-
-def _lines(text: str) -> Mapping[str, int]:
-    """The line of each port in the text."""
-    at = text.find('"PORT"') if '"PORT"' in text else text.find('"PORT|')
-    found: dict[str, int] = {}
-    first = text.count("\n", 0, max(0, at)) + 1
-    for number, line in enumerate(text[max(0, at) :].split("\n"), first):
-        match = re.match(r'\s*"(?:PORT\|)?(Ethernet[^"|]*)"\s*:', line)
-        if match is not None:
-            found.setdefault(match[1], number)
-    return found
-
-
-def _host(tables: Mapping[str, Any], file: SourceFile) -> str:
-    metadata = tables.get("DEVICE_METADATA")
-    local = metadata.get("localhost") if isinstance(metadata, dict) else None
-    named = local.get("hostname") if isinstance(local, dict) else None
-    if isinstance(named, str) and named and named != "sonic":
+def _host(tables: ConfigTables, file: SourceFile) -> str:
+    local = tables.get("DEVICE_METADATA", "localhost")
+    named = "" if local is None else local.fields.get("hostname", "")
+    if named and named != "sonic":
         return named
     stem = file.path.stem
     return file.path.parent.name if stem == "config_db" and file.path.parent.name else stem
 
 
-def _of_ports(table: Any) -> dict[str, dict[str, Any]]:
-    """The entries of a table by port and by queues, as in "Ethernet0,Ethernet4|3-4"."""
-    found: dict[str, dict[str, Any]] = {}
-    for key, entry in table.items() if isinstance(table, dict) else ():
-        names, _, span = key.rpartition("|") if "|" in key else (key, "", "")
+def _of_ports(table: Iterable[Entry]) -> dict[str, dict[str, Mapping[str, str]]]:
+    """The fields of a table by port and by queues, as in "Ethernet0,Ethernet4|3-4"."""
+    found: dict[str, dict[str, Mapping[str, str]]] = {}
+    for entry in table:
+        names, _, span = entry.key.rpartition("|") if "|" in entry.key else (entry.key, "", "")
         for name in names.split(","):
-            found.setdefault(name.rpartition("|")[2].strip(), {})[span] = entry
+            found.setdefault(name.rpartition("|")[2].strip(), {})[span] = entry.fields
     return found
 
 
