@@ -16,9 +16,10 @@ from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
 from forebay.fleets.questions import Question
+from forebay.inputs.goals import Goal
 from forebay.results.metric import find
 
-__all__ = ["judge", "packet_stage"]
+__all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage"]
 
 #: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide.
 ROOM = frozenset({"utilization", "loss_rate", "goodput"})
@@ -125,8 +126,7 @@ def _met(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint]) -
     if not _costs(here, less):
         reason = "every goal is met; a smaller buffer would be enough, and it would be no faster"
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
-    if any(_side(goal) == "less" for goal in here.goals):
-        # The user has said how much delay is allowed.
+    if has_delay_goal(here.goals):
         reason = "every goal is met, also the one on delay; half of the buffer would be enough"
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
     last, points = less, [here, less]
@@ -220,7 +220,12 @@ def _sides(
     return sides
 
 
-def _side(goal: MeasuredGoal) -> str | None:
+def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
+    """Whether the user has said how much delay is allowed."""
+    return any(_side(goal) == "less" for goal in goals)
+
+
+def _side(goal: MeasuredGoal | Goal) -> str | None:
     """The side to which a metric asks the buffer to change; None if it depends on the traffic."""
     name = goal.key.rpartition(".")[2].partition(">=")[0].partition("<=")[0]
     metric = find(name)
