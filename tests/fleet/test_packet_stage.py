@@ -84,6 +84,15 @@ def test_the_enough_buffer_meets_the_goal() -> None:
         enough = Link(1000).judged(configured).enough_bytes
         assert enough is not None
         assert enough >= 1000
+    for configured in (160, 200, 1000, 9000):
+        enough = Link(10, allowed=150).judged(configured).enough_bytes
+        assert enough is not None
+        assert 10 <= enough <= 150
+
+
+def test_no_buffer_is_enough_if_none_was_seen_to_meet_every_goal() -> None:
+    found = Link(900, allowed=950).judged(500)
+    assert (found.verdict, found.enough_bytes) == ("too small", None)
 
 
 def test_a_needless_buffer_that_costs_no_delay_is_fine() -> None:

@@ -196,7 +196,8 @@ def _missed(
         severity=1 + min(MOST_SEVERE, max(goal.relative_miss for goal in here.missed if goal.key in keys)),
     )
     low, high = sorted((1 / reached, 1 / last))
-    return _with_margin(found, here, (low, high))
+    enough = end.bytes if end.verdict == "met" else None
+    return replace(_with_margin(found, here, (low, high)), enough_bytes=enough)
 
 
 def _excess(here: float | None, needed: float | None) -> float | None:
