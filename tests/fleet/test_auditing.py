@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import forebay
-from forebay import FleetAnswer, FleetExecution, InputError
+from forebay import FleetAnswer, FleetExecution, InputError, _core
 from forebay.fleets import measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
@@ -160,6 +160,18 @@ def test_a_damaged_line_is_measured_again(tmp_path: Path) -> None:
     second = audit(tmp_path, rows(), FleetExecution(full=0, tell=told.append), out=tmp_path / "out")
     assert (second.measured, second.judgments == first.judgments) == (1, True)
     assert any("1 line of 1 cell" in line or "not as written" in line for line in told)
+
+
+def test_a_port_that_was_refused_for_lack_of_memory_is_measured_later(tmp_path: Path) -> None:
+    allowed = _core.allowed_memory()
+    _core.allow_memory(1000)
+    try:
+        refused = audit(tmp_path, rows(3), FleetExecution(full=1), out=tmp_path / "out")
+    finally:
+        _core.allow_memory(allowed)
+    assert refused.counts["not answerable"] == 3
+    assert "memory" in refused.ports["reason"][0]
+    assert audit(tmp_path, rows(3), out=tmp_path / "out").counts["not answerable"] == 0
 
 
 def test_the_time_limit_leaves_ports_undecided_and_a_second_call_decides_them(tmp_path: Path) -> None:
