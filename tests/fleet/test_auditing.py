@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -20,6 +21,7 @@ from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.questions import questions_of
 from forebay.fleets.store import Store
+from forebay.measurement.cluster import WorkerMemory
 from forebay.storage import build
 from forebay.storage.tables import read_table
 from tests.fleet.ports import inventory, profiles
@@ -172,6 +174,48 @@ def test_a_port_that_was_refused_for_lack_of_memory_is_measured_later(tmp_path: 
     assert refused.counts["not answerable"] == 3
     assert "memory" in refused.ports["reason"][0]
     assert audit(tmp_path, rows(3), out=tmp_path / "out").counts["not answerable"] == 0
+
+
+@pytest.mark.parametrize("needed", [900, 3000])
+def test_runs_at_the_same_time_share_the_memory(needed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    total, allowed, running, lock = 4000, _core.allowed_memory(), 0, threading.Lock()
+
+    def using(_text: str, **_options: Any) -> dict[str, Any]:
+        nonlocal running
+        with lock:
+            running += 1
+            assert running * _core.allowed_memory() <= total
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return {"runs": 1} if needed <= _core.allowed_memory() else {"refusal": f"no memory ({_core.MORE_MEMORY})"}
+
+    monkeypatch.setattr(measuring, "measured", using)
+    (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
+    points = [measuring.Point(question.text, Size(number, "p")) for number in range(1, 12)]
+    means = measuring.Measuring(Store(None, print), measuring.QuickPrecision(), jobs=4)
+    _core.allow_memory(total)
+    try:
+        means.measure(points)
+        assert _core.allowed_memory() == total
+    finally:
+        _core.allow_memory(allowed)
+    found = [means.find(point) for point in points]
+    assert [None if each is None else each.runs for each in found] == [1] * 11
+
+
+def test_the_threads_of_a_worker_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed, seen = _core.allowed_memory(), []
+    room = WorkerMemory(10_000, 4)
+    monkeypatch.setattr(WorkerMemory, "here", staticmethod(lambda: room))
+    monkeypatch.setattr(measuring, "measured", lambda *_parcel: seen.append(_core.allowed_memory()) or {})
+    try:
+        measuring.measured_parcel((("a",), 0.8, 4), 50_000)
+        measuring.measured_parcel((("a",), 0.8, 4), 500)
+    finally:
+        _core.allow_memory(allowed)
+    assert seen == [room.of_run, 500]
+    assert 4 * room.of_run <= 10_000
 
 
 def test_the_time_limit_leaves_ports_undecided_and_a_second_call_decides_them(tmp_path: Path) -> None:

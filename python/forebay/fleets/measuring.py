@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "Point", "QuickPrecision"]
 
-#: Part of the memory of a worker that its runs may need.
-SHARE = 0.8
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
 
@@ -186,7 +184,7 @@ Parcel = tuple[tuple[str, ...], float, int]
 def measured_parcel(parcel: Parcel, memory: int) -> list[Answer]:
     """On a worker: measure some points."""
     room = WorkerMemory.here()
-    _core.allow_memory(memory if room is None else min(memory, max(1, int(SHARE * room.limit))))
+    _core.allow_memory(memory if room is None else min(memory, room.of_run))
     texts, confidence, replications = parcel
     return [(True, measured(text, confidence, replications)) for text in texts]
 
@@ -275,16 +273,40 @@ class Measuring:
         run([text for _, text in work], record)
 
     def _here(self, texts: Sequence[str], record: Callable[[int, Any], None]) -> None:
-        """Measure on threads of this machine: a point is on one core, because its runs are few."""
+        """Measure on threads of this machine: a point is on one core, because its runs are few.
+
+        The allowed memory is that of all runs together, so that each thread has its share. Points that need more than
+        a share are measured afterwards, one at a time.
+        """
+        allowed, at_once = _core.allowed_memory(), min(self._threads, len(texts))
+        large: list[int] = []
+
+        def record_or_put_off(number: int, found: Mapping[str, Any]) -> None:
+            if at_once > 1 and _core.MORE_MEMORY in found.get("refusal", ""):
+                large.append(number)
+            else:
+                record(number, found)
+
+        _core.allow_memory(max(1, allowed // at_once))
+        try:
+            self._in_threads(texts, range(len(texts)), at_once, record_or_put_off)
+        finally:
+            _core.allow_memory(allowed)
+        self._in_threads(texts, sorted(large), 1, record)
+
+    def _in_threads(
+        self, texts: Sequence[str], order: Iterable[int], at_once: int, record: Callable[[int, Any], None]
+    ) -> None:
+        """Measure some of the points, a number of them at the same time."""
         work = partial(measured, confidence=self.precision.confidence, replications=self.precision.replications)
-        numbers = iter(range(len(texts)))
+        numbers = iter(order)
         running: dict[Future[dict[str, Any]], int] = {}
         late = False
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             try:
                 while True:
                     late = late or (self.until is not None and time.monotonic() >= self.until)
-                    while not late and len(running) < self._threads and (number := next(numbers, None)) is not None:
+                    while not late and len(running) < at_once and (number := next(numbers, None)) is not None:
                         running[pool.submit(work, texts[number])] = number
                     if not running:
                         break
