@@ -16,7 +16,7 @@ from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
 from forebay.fleets.questions import Question
-from forebay.inputs.goals import Goal
+from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
 
 __all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage"]
@@ -223,15 +223,24 @@ def _sides(
 
 def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
     """Whether the user has said how much delay is allowed."""
-    return any(_side(goal) == "less" for goal in goals)
+    return any(_name(goal) in DELAY and _side(goal) == "less" for goal in goals)
 
 
 def _side(goal: MeasuredGoal | Goal) -> str | None:
-    """The side to which a metric asks the buffer to change; None if it depends on the traffic."""
-    name = goal.key.rpartition(".")[2].partition(">=")[0].partition("<=")[0]
+    """The side to which a goal asks the buffer to change; None if it depends on the traffic."""
+    name = _name(goal)
     metric = find(name)
-    name = name if metric is None else metric.goal_name
-    return "room" if name in ROOM else "less" if name in DELAY else None
+    if metric is None or name not in ROOM | DELAY:
+        return None
+    # A goal against the better direction, such as a utilization of at most 50 %, asks for the other side.
+    is_usual = (goal.sense == ">=") == metric.more_is_better
+    return "room" if (name in ROOM) == is_usual else "less"
+
+
+def _name(goal: MeasuredGoal | Goal) -> str:
+    """The name of a goal's metric, without its group."""
+    metric = find(parts_of_key(goal.key)[0])
+    return goal.key if metric is None else metric.goal_name
 
 
 def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoint) -> str | None:
