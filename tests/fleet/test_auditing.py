@@ -16,14 +16,15 @@ import pytest
 
 import forebay
 from forebay import FleetAnswer, FleetExecution, InputError, _core
-from forebay.fleets import measuring
+from forebay.fleets import auditing, measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.questions import questions_of
+from forebay.fleets.questions import Question, questions_of
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import WorkerMemory
 from forebay.storage import build
 from forebay.storage.tables import read_table
+from forebay.views.fleet_text import answer_lines
 from tests.fleet.ports import inventory, profiles
 from tests.support.commands import forebay as command
 from tests.support.scenarios import PROFILE
@@ -252,10 +253,64 @@ def test_growth_gives_the_first_year_of_a_buffer_that_becomes_too_small(tmp_path
     found = forebay.fleet(ports, known, QUIET, growth="25%").ports
     years = found["too_small_in"].to_list()
     table = tmp_path / "years.csv"
-    table.write_text("year,factor\n2030,1.0\n2031,1000\n", encoding="utf-8")
+    assert years[0] is not None
+    table.write_text(f"year,factor\n2030,1.0\n2031,{1.25 ** years[0]!r}\n", encoding="utf-8")
     assert years == [year for year in years if year is None or 1 <= year <= 5]
     same = forebay.fleet(ports, known, QUIET, growth=str(table)).ports
     assert 2030 not in same["too_small_in"].to_list() or "too small" in same["verdict"].to_list()
+    assert same["too_small_in"].to_list()[0] == 2031
+    assert same["enough_until"].to_list()[0] == 2030
+    assert same["needed_bytes_then"].to_list()[0] == found["needed_bytes_then"].to_list()[0] > 30_000
+
+
+#: Verdicts on four ports today and in three years of growth.
+YEARS = {
+    "3p": ("too small", "too small", "too small", "too small"),
+    "5p": ("fine", "fine", "undecided", "too small"),
+    "7p": ("too large", "fine", "fine", "fine"),
+    "9p": ("fine", "fine", "not answerable", "not answerable"),
+}
+
+
+@pytest.mark.parametrize("years_in_time", [1, 3])
+def test_growth_tells_what_is_known_of_each_year(
+    years_in_time: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, told = 0, list[str]()
+
+    def staged(questions: dict[str, Question], *_means: object, **_options: object) -> tuple[dict[str, Judgment], bool]:
+        nonlocal calls
+        found = {each: YEARS[str(question.size)][calls] for each, question in questions.items()}
+        calls += 1
+        verdicts = {each: Judgment(verdict, needed_bytes=9e3) for each, verdict in found.items()}  # type: ignore[arg-type]
+        return verdicts, calls <= years_in_time
+
+    monkeypatch.setattr(auditing, "packet_stage", staged)
+    ports = [{"buffer": f"{size[:-1]} packets"} for size in YEARS]
+    found = audit(tmp_path, ports, FleetExecution(full=0, tell=told.append), growth="100%").ports
+    columns = ("too_small_in", "enough_until", "needed_bytes_then")
+    rows = [tuple(row) for row in found.select(columns).iter_rows()]
+    if years_in_time == 1:
+        assert rows == [(0, None, 9e3), (None, 1, None), (None, 1, None), (None, 1, None)]
+        assert any("the time was over in year 1" in line for line in told)
+    else:
+        assert rows == [(0, None, 9e3), (3, 1, 9e3), (None, 3, None), (None, 1, None)]
+        assert any("the time was over in year 3" in line for line in told)
+
+
+def test_a_year_of_growth_is_not_today(tmp_path: Path) -> None:
+    table = tmp_path / "years.csv"
+    table.write_text("year,factor\n0,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: found `0,2`; allowed: each year once, both numbers above 0"):
+        audit(tmp_path, rows(1), growth=str(table))
+
+
+def test_a_network_without_a_verdict_is_not_called_right(tmp_path: Path) -> None:
+    late = audit(tmp_path, rows(1), FleetExecution(full=0, within=1e-6))
+    assert answer_lines(late)[1] == "No wrong buffer was found. Ports without a verdict: 1."
+    fine = audit(tmp_path, rows(4)[3:])
+    assert fine.counts["fine"] == 1
+    assert answer_lines(fine)[1] == "No port has to be changed."
 
 
 @pytest.mark.parametrize(

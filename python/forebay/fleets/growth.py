@@ -59,10 +59,9 @@ def _table(path: Path) -> tuple[tuple[int, float], ...]:
             year, factor = int(row["year"]), float(row["factor"])
         except (KeyError, TypeError, ValueError):
             raise InputError(f"{path}, line {rows.line_num}: found no year and factor; allowed: {allowed}") from None
-        if year in found or not 0 < factor < 1e6:
-            raise InputError(
-                f"{path}, line {rows.line_num}: found `{year},{factor:g}`; allowed: each year once, above 0"
-            )
+        if year in found or year < 1 or not 0 < factor < 1e6:
+            allowed = "each year once, both numbers above 0"
+            raise InputError(f"{path}, line {rows.line_num}: found `{year},{factor:g}`; allowed: {allowed}")
         found[year] = factor
     if not found:
         raise InputError(f"{path}: found no row; allowed: {allowed}")
