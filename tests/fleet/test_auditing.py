@@ -351,6 +351,14 @@ def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) 
     assert table.height == 30
 
 
+def test_an_audit_without_a_port_replaces_the_table_of_an_earlier_one(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert audit(tmp_path, rows(1), out=out).ports.height == 1
+    found = audit(tmp_path, [{"buffer": "9 packets", "rate_bps": "many"}], out=out)
+    assert (found.ports.height, found.rejected.height) == (0, 1)
+    assert read_table(out / "ports.parquet", "run it again").height == 0
+
+
 def test_the_function_names_an_inventory_that_is_missing() -> None:
     with pytest.raises(forebay.InputError, match=r"none\.csv.*no such file"):
         forebay.fleet("none.csv")

@@ -33,9 +33,9 @@ from forebay.fleets.search_stage import ranked, search_stage
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import connected
 from forebay.scenario import Progress
-from forebay.storage.files import write_atomically
+from forebay.storage.files import replacing, write_atomically
 from forebay.storage.locks import exclusive_in
-from forebay.storage.tables import TableWriter
+from forebay.storage.tables import write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FleetExecution", "fleet"]
 
-#: Rows of `ports.parquet` that are made at a time.
-ROWS = 16_384
 #: The year of today's traffic, and verdicts on buffers that are not too small.
 TODAY, ENOUGH = 0, ("fine", "too large")
 #: Scenarios that are searched in full by default.
@@ -333,10 +331,8 @@ def _joined(ports: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 def _write(answer: FleetAnswer, folder: Path) -> None:
     """Write the tables and the summary; each file appears at once."""
-    with TableWriter(folder / "ports.parquet") as table:
-        for part in answer.ports.iter_slices(ROWS):
-            table.add(part)
-        table.finish()
+    with replacing(folder / "ports.parquet") as partial:
+        write_table(answer.ports, partial)
     write_atomically(folder / "rejected.csv", answer.rejected.write_csv())
     write_atomically(folder / "forebay.prom", prometheus_text(answer.ports))
     write_atomically(folder / "summary.json", json.dumps(answer.to_dict(), indent=2) + "\n")
