@@ -77,7 +77,8 @@ class Profile:
         port : mapping
             Value of each of `columns`.
         goals : str or None
-            Goals of the port, joined by "; "; they replace those of the profile on the same metrics.
+            Goals of the port, joined by "; "; they replace those of the profile on the same metrics, and
+            several on one metric all count.
 
         Raises
         ------
@@ -86,11 +87,15 @@ class Profile:
         """
         tables = _filled(self.tables, port)
         tables["title"] = self.name
-        wanted = dict(tables.get("goal", {}))
+        stated: dict[str, list[str]] = {}
         for text in (goals or "").split(";"):
             if text.strip():
                 _, sense, threshold = split_goal(text)
-                wanted[metric_of_goal(text)] = f"{sense} {threshold}"
+                bounds = stated.setdefault(metric_of_goal(text), [])
+                if (bound := f"{sense} {threshold}") not in bounds:
+                    bounds.append(bound)
+        mine = {name: bounds[0] if len(bounds) == 1 else bounds for name, bounds in stated.items()}
+        wanted = dict(tables.get("goal", {})) | mine
         if not wanted:
             raise InputError(f"{self.path}: goal: found no goal; allowed: a table `[goal]`, or goals of the port")
         tables["goal"] = wanted
