@@ -301,7 +301,7 @@ def test_growth_tells_what_is_known_of_each_year(
 def test_a_year_of_growth_is_not_today(tmp_path: Path) -> None:
     table = tmp_path / "years.csv"
     table.write_text("year,factor\n0,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 2: found `0,2`; allowed: each year once, both numbers above 0"):
+    with pytest.raises(InputError, match=r"line 2: found `0,2`; allowed: each year once, from 1 to 9999"):
         audit(tmp_path, rows(1), growth=str(table))
 
 

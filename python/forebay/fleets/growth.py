@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
-from forebay.scenario import read
+from forebay.fleets.small_tables import refusal, rows
 from forebay.search.sensitivity import scaled_count, scaled_quantities, workload_kind
 from forebay.text.formatting import share
 
@@ -18,6 +17,8 @@ __all__ = ["Growth", "grown"]
 
 #: Years that a share per year covers.
 YEARS = 5
+#: Columns of a table of years, its last year, and the bound of its factors.
+COLUMNS, LAST_YEAR, MOST_FACTOR = ("year", "factor"), 9999, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,16 @@ class Growth:
 
 
 def _table(path: Path) -> tuple[tuple[int, float], ...]:
-    allowed = "a table with the columns year,factor"
+    allowed = f"each year once, from 1 to {LAST_YEAR}, with a factor above 0 and below {MOST_FACTOR:,}"
     found: dict[int, float] = {}
-    rows = csv.DictReader(read(path).splitlines())
-    for row in rows:
+    for place, cells in rows(path, COLUMNS):
         try:
-            year, factor = int(row["year"]), float(row["factor"])
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path}, line {rows.line_num}: found no year and factor; allowed: {allowed}") from None
-        if year in found or year < 1 or not 0 < factor < 1e6:
-            allowed = "each year once, both numbers above 0"
-            raise InputError(f"{path}, line {rows.line_num}: found `{year},{factor:g}`; allowed: {allowed}")
+            year, factor = int(cells["year"]), float(cells["factor"])
+        except ValueError:
+            raise refusal(place, cells, allowed) from None
+        if year in found or not 1 <= year <= LAST_YEAR or not 0 < factor < MOST_FACTOR:
+            raise refusal(place, cells, allowed)
         found[year] = factor
-    if not found:
-        raise InputError(f"{path}: found no row; allowed: {allowed}")
     return tuple(sorted(found.items()))
 
 
