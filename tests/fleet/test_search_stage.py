@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.measuring import Measuring, QuickPrecision
 from forebay.fleets.profiles import BUFFER
-from forebay.fleets.questions import Question
-from forebay.fleets.search_stage import _judged, ranked
+from forebay.fleets.questions import Question, questions_of
+from forebay.fleets.search_stage import _judged, ranked, search_stage
+from forebay.fleets.store import Store
+from tests.fleet.ports import inventory, profiles
+from tests.support.scenarios import PROFILE
 
 UTILIZATION = {"utilization": ">= 95%"}
 BOTH = {**UTILIZATION, "queue_delay_p99": "<= 60ms"}
@@ -89,3 +95,24 @@ def test_a_search_without_an_answer_changes_no_verdict() -> None:
 def test_an_impossible_search_is_no_answer() -> None:
     found = judged(9000, UNDECIDED, BOTH, verdict="impossible", bytes=None)
     assert (found.verdict, found.stage, found.runs) == ("not answerable", "search", 40)
+
+
+def test_the_time_limit_ends_a_search_and_a_later_call_searches_again(tmp_path: Path) -> None:
+    profile = profiles(tmp_path, PROFILE.replace('"30s"', '"3000s"'))
+    asked = questions_of(inventory(tmp_path, [{"buffer": "9 packets"}]).ports, profile)
+    before = dict.fromkeys(asked.questions, UNDECIDED)
+
+    def searched(within: float | None) -> tuple[dict[str, Judgment], set[str], float]:
+        with Store(tmp_path / "measurements", print) as store:
+            began = time.monotonic()
+            until = None if within is None else began + within
+            means = Measuring(store, QuickPrecision(), until=until)
+            found = search_stage(asked.questions, before, asked.counts, means, full=1, folder=tmp_path / "searches")
+            return found, store.added, time.monotonic() - began
+
+    found, added, limited_s = searched(0.2)
+    assert (found, added) == (before, set())
+    found, added, whole_s = searched(None)
+    assert {judgment.stage for judgment in found.values()} == {"search"}
+    assert len(added) == 1
+    assert limited_s < whole_s

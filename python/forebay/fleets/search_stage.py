@@ -18,9 +18,15 @@ from forebay.fleets.measuring import Measuring
 from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal
 from forebay.fleets.questions import Question
 from forebay.fleets.store import key_of
+from forebay.results.warning import Kind
 from forebay.search.recommendation import recommend
 
 __all__ = ["ranked", "search_stage"]
+
+#: Warnings of searches that a time limit ended or led over smaller links.
+LIMITED = frozenset({Kind.TIME_OVER, Kind.SCALED})
+#: Shortest time limit of a search, in seconds.
+LEAST_S = 1e-3
 
 
 def ranked(judgments: Mapping[str, Judgment], counts: Mapping[str, int]) -> list[str]:
@@ -75,12 +81,18 @@ def search_stage(
 
 
 def _searched(question: Question, measuring: Measuring, folder: Path | None) -> Mapping[str, Any]:
-    """The answer of the search of a question's scenario, from the store or from a search."""
+    """The answer of the search of a question's scenario, from the store or from a search.
+
+    An answer that the time limit changed is not kept, so that a later call searches again.
+    """
     key = key_of("search", question.at(question.size))
     kept = measuring.store.get(key)
     if kept is None:
+        rest = None if measuring.until is None else max(LEAST_S, measuring.until - time.monotonic())
         try:
-            found = recommend(question.scenario(), jobs=measuring.jobs, scheduler=measuring.cluster, resume=folder)
+            found = recommend(
+                question.scenario(), within=rest, jobs=measuring.jobs, scheduler=measuring.cluster, resume=folder
+            )
         except Interrupted:
             raise
         except ForebayError as error:
@@ -96,6 +108,8 @@ def _searched(question: Question, measuring: Measuring, folder: Path | None) -> 
                 "runs": found.cost.replications,
                 "binding": found.binding_goal,
             }
+            if any(warning.kind in LIMITED for warning in found.warnings):
+                return kept
         measuring.store.add(key, kept)
     return measuring.store.get(key) or {}
 
