@@ -95,7 +95,7 @@ def test_a_point_that_is_there_is_not_measured_again(tmp_path: Path, monkeypatch
     asked: list[str] = []
     monkeypatch.setattr(measuring, "measured", lambda text, **_options: asked.append(text) or {"refusal": "no"})
     (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
-    points = [measuring.Point(question.text, Size(number, "p")) for number in (3, 3, 5)]
+    points = [question.with_size(Size(number, "p")) for number in (3, 3, 5)]
     means = measuring.Measuring(Store(None, print), measuring.QuickPrecision())
     means.measure(points)
     means.measure(points)
@@ -193,7 +193,7 @@ def test_runs_at_the_same_time_share_the_memory(needed: int, tmp_path: Path, mon
 
     monkeypatch.setattr(measuring, "measured", using)
     (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
-    points = [measuring.Point(question.text, Size(number, "p")) for number in range(1, 12)]
+    points = [question.with_size(Size(number, "p")) for number in range(1, 12)]
     means = measuring.Measuring(Store(None, print), measuring.QuickPrecision(), jobs=4)
     _core.allow_memory(total)
     try:

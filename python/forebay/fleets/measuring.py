@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.errors import ForebayError
-from forebay.fleets.buffer_size import Size
 from forebay.fleets.questions import Question
 from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
@@ -28,7 +27,7 @@ from forebay.search.shorter_runs import ShorterRuns
 if TYPE_CHECKING:
     from forebay.measurement.cluster import Cluster
 
-__all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "Point", "QuickPrecision"]
+__all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
@@ -54,19 +53,6 @@ class QuickPrecision:
     def replications(self) -> int:
         """Runs at the first look: as few as carry the confidence."""
         return max(2, runs_for_confidence(self.confidence))
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A scenario, as JSON with an open buffer, and a buffer."""
-
-    text: str
-    size: Size
-
-    @property
-    def scenario(self) -> str:
-        """The scenario as JSON with the buffer."""
-        return Question(self.text, self.size).at(self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +207,11 @@ class Measuring:
         self._progress = progress or (lambda _done, _expected: None)
         self._threads = threads(jobs)
         self._done = 0
-        self._keys: dict[Point, str] = {}
+        self._keys: dict[Question, str] = {}
         #: Points that the verdicts of this audit rest on.
         self.used: set[str] = set()
 
-    def find(self, point: Point) -> MeasuredPoint | None:
+    def find(self, point: Question) -> MeasuredPoint | None:
         """A point that was measured; None if it was not."""
         key = self._key(point)
         found = self.store.get(key)
@@ -239,13 +225,13 @@ class Measuring:
         """Runs of all points that were used."""
         return sum(int((self.store.get(key) or {}).get("runs", 0)) for key in sorted(self.used))
 
-    def measure(self, points: Iterable[Point], *, further: int = 0) -> None:
+    def measure(self, points: Iterable[Question], *, further: int = 0) -> None:
         """Measure the points that are missing.
 
         Parameters
         ----------
-        points : iterable of Point
-            Points; equal ones are measured once.
+        points : iterable of Question
+            Scenarios with their buffers; equal ones are measured once.
         further : int
             Number of points that are expected after these.
 
@@ -256,7 +242,7 @@ class Measuring:
         """
         missing = {key: point for point in points if (key := self._key(point)) not in self.store}
         # The order of the ports must not decide which points come first.
-        work = sorted((key, point.scenario) for key, point in missing.items())
+        work = sorted((key, point.at(point.size)) for key, point in missing.items())
         if not work:
             return
         expected = self._done + len(work) + further
@@ -331,8 +317,8 @@ class Measuring:
         except TimeoutError:
             raise OutOfTime from None
 
-    def _key(self, point: Point) -> str:
+    def _key(self, point: Question) -> str:
         if point not in self._keys:
             options = (self.precision.confidence, self.precision.replications)
-            self._keys[point] = key_of("point", point.scenario, *options)
+            self._keys[point] = key_of("point", point.at(point.size), *options)
         return self._keys[point]

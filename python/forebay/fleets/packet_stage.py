@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
+from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
 from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
@@ -65,14 +65,14 @@ def packet_stage(
     found: dict[str, Judgment] = {}
     open_questions = dict(questions)
     while open_questions:
-        points: dict[Point, None] = {}
+        points: dict[Question, None] = {}
         for digest, question in list(open_questions.items()):
             judgment = judge(question, _finder(question, measuring), halve=halve)
             if isinstance(judgment, Judgment):
                 found[digest] = judgment
                 del open_questions[digest]
             else:
-                points.update(dict.fromkeys(Point(question.text, size) for size in judgment))
+                points.update(dict.fromkeys(question.with_size(size) for size in judgment))
         if not points:
             break
         try:
@@ -87,7 +87,7 @@ def packet_stage(
 
 
 def _finder(question: Question, measuring: Measuring) -> Find:
-    return lambda size: measuring.find(Point(question.text, size))
+    return lambda size: measuring.find(question.with_size(size))
 
 
 def judge(question: Question, find_point: Find, *, halve: bool = True) -> Judgment | tuple[Size, ...]:
