@@ -326,7 +326,7 @@ def _with_verdicts(asked: Asked, judgments: Mapping[str, Judgment]) -> pl.DataFr
 
 def _joined(ports: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """The ports in their order, with the columns that a table has for each question."""
-    return ports.with_row_index("row").join(table, on="question", how="left").sort("row").drop("row")
+    return ports.join(table, on="question", how="left", maintain_order="left")
 
 
 def _write(answer: FleetAnswer, folder: Path) -> None:

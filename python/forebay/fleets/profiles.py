@@ -44,8 +44,8 @@ NAMES: Mapping[str, str] = {
 }  # fmt: skip
 #: A placeholder: a name, or the rate over another rate.
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-#: Conditions of a rule on texts, each with its column.
-PATTERNS = {name: name for name in ("role", "device", "port", "service_class", "platform")}
+#: Conditions of a rule on texts: columns of a port.
+PATTERNS = ("role", "device", "port", "service_class", "platform")
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +289,12 @@ def _rule(where: str, table: Mapping[str, Any], profiles: list[str]) -> Rule:
     if name not in profiles:
         raise InputError(f"{where}.profile: {_core.unknown('profile', str(name), profiles)}")
     patterns = {}
-    for key, column in PATTERNS.items():
+    for key in PATTERNS:
         if key in table:
             given = table[key] if isinstance(table[key], list) else [table[key]]
             if not given or not all(isinstance(each, str) for each in given):
                 raise InputError(f"{where}.{key}: found `{table[key]}`; allowed: a pattern as in `core-*`, or a list")
-            patterns[column] = tuple(given)
+            patterns[key] = tuple(given)
     rates = _rates(f"{where}.rate", table["rate"]) if "rate" in table else None
     return Rule(str(name), patterns, rates)
 
