@@ -328,6 +328,12 @@ def test_a_box_would_do_where_its_memory_is_enough(tmp_path: Path) -> None:
     assert set(found["would_do_little"]) == {"no"}
 
 
+def test_the_example_of_a_question_is_its_first_port(whole: FleetAnswer) -> None:
+    for digest in whole.questions:
+        ports = whole.ports.filter(pl.col("question") == digest)
+        assert whole.example(digest) == ports.sort("device", "port").row(0, named=True)
+
+
 def test_the_exit_code_follows_fail_on(tmp_path: Path) -> None:
     inventory(tmp_path, [{"buffer": "400 packets"}])
     profiles(tmp_path, BRIEF)
