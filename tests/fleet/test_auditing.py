@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,14 +15,16 @@ import polars as pl
 import pytest
 
 import forebay
-from forebay import FleetAnswer, FleetExecution, InputError
-from forebay.fleets import measuring
+from forebay import FleetAnswer, FleetExecution, InputError, _core
+from forebay.fleets import auditing, measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.questions import questions_of
+from forebay.fleets.questions import Question, questions_of
 from forebay.fleets.store import Store
+from forebay.measurement.cluster import WorkerMemory
 from forebay.storage import build
 from forebay.storage.tables import read_table
+from forebay.views.fleet_text import answer_lines
 from tests.fleet.ports import inventory, profiles
 from tests.support.commands import forebay as command
 from tests.support.scenarios import PROFILE
@@ -92,7 +95,7 @@ def test_a_point_that_is_there_is_not_measured_again(tmp_path: Path, monkeypatch
     asked: list[str] = []
     monkeypatch.setattr(measuring, "measured", lambda text, **_options: asked.append(text) or {"refusal": "no"})
     (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
-    points = [measuring.Point(question.text, Size(number, "p")) for number in (3, 3, 5)]
+    points = [question.with_size(Size(number, "p")) for number in (3, 3, 5)]
     means = measuring.Measuring(Store(None, print), measuring.QuickPrecision())
     means.measure(points)
     means.measure(points)
@@ -162,6 +165,60 @@ def test_a_damaged_line_is_measured_again(tmp_path: Path) -> None:
     assert any("1 line of 1 cell" in line or "not as written" in line for line in told)
 
 
+def test_a_port_that_was_refused_for_lack_of_memory_is_measured_later(tmp_path: Path) -> None:
+    allowed = _core.allowed_memory()
+    _core.allow_memory(1000)
+    try:
+        refused = audit(tmp_path, rows(3), FleetExecution(full=1), out=tmp_path / "out")
+    finally:
+        _core.allow_memory(allowed)
+    assert refused.counts["not answerable"] == 3
+    assert "memory" in refused.ports["reason"][0]
+    assert audit(tmp_path, rows(3), out=tmp_path / "out").counts["not answerable"] == 0
+
+
+@pytest.mark.parametrize("needed", [900, 3000])
+def test_runs_at_the_same_time_share_the_memory(needed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    total, allowed, running, lock = 4000, _core.allowed_memory(), 0, threading.Lock()
+
+    def using(_text: str, **_options: Any) -> dict[str, Any]:
+        nonlocal running
+        with lock:
+            running += 1
+            assert running * _core.allowed_memory() <= total
+        time.sleep(0.01)
+        with lock:
+            running -= 1
+        return {"runs": 1} if needed <= _core.allowed_memory() else {"refusal": f"no memory ({_core.MORE_MEMORY})"}
+
+    monkeypatch.setattr(measuring, "measured", using)
+    (question,) = questions_of(inventory(tmp_path, rows(1)).ports, profiles(tmp_path, BRIEF)).questions.values()
+    points = [question.with_size(Size(number, "p")) for number in range(1, 12)]
+    means = measuring.Measuring(Store(None, print), measuring.QuickPrecision(), jobs=4)
+    _core.allow_memory(total)
+    try:
+        means.measure(points)
+        assert _core.allowed_memory() == total
+    finally:
+        _core.allow_memory(allowed)
+    found = [means.find(point) for point in points]
+    assert [None if each is None else each.runs for each in found] == [1] * 11
+
+
+def test_the_threads_of_a_worker_share_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed, seen = _core.allowed_memory(), []
+    room = WorkerMemory(10_000, 4)
+    monkeypatch.setattr(WorkerMemory, "here", staticmethod(lambda: room))
+    monkeypatch.setattr(measuring, "measured", lambda *_parcel: seen.append(_core.allowed_memory()) or {})
+    try:
+        measuring.measured_parcel((("a",), 0.8, 4), 50_000)
+        measuring.measured_parcel((("a",), 0.8, 4), 500)
+    finally:
+        _core.allow_memory(allowed)
+    assert seen == [room.of_run, 500]
+    assert 4 * room.of_run <= 10_000
+
+
 def test_the_time_limit_leaves_ports_undecided_and_a_second_call_decides_them(tmp_path: Path) -> None:
     late = audit(tmp_path, rows(), FleetExecution(full=0, within=1e-6), out=tmp_path / "out")
     assert late.counts["undecided"] == 30
@@ -196,10 +253,64 @@ def test_growth_gives_the_first_year_of_a_buffer_that_becomes_too_small(tmp_path
     found = forebay.fleet(ports, known, QUIET, growth="25%").ports
     years = found["too_small_in"].to_list()
     table = tmp_path / "years.csv"
-    table.write_text("year,factor\n2030,1.0\n2031,1000\n", encoding="utf-8")
+    assert years[0] is not None
+    table.write_text(f"year,factor\n2030,1.0\n2031,{1.25 ** years[0]!r}\n", encoding="utf-8")
     assert years == [year for year in years if year is None or 1 <= year <= 5]
     same = forebay.fleet(ports, known, QUIET, growth=str(table)).ports
     assert 2030 not in same["too_small_in"].to_list() or "too small" in same["verdict"].to_list()
+    assert same["too_small_in"].to_list()[0] == 2031
+    assert same["enough_until"].to_list()[0] == 2030
+    assert same["needed_bytes_then"].to_list()[0] == found["needed_bytes_then"].to_list()[0] > 30_000
+
+
+#: Verdicts on four ports today and in three years of growth.
+YEARS = {
+    "3p": ("too small", "too small", "too small", "too small"),
+    "5p": ("fine", "fine", "undecided", "too small"),
+    "7p": ("too large", "fine", "fine", "fine"),
+    "9p": ("fine", "fine", "not answerable", "not answerable"),
+}
+
+
+@pytest.mark.parametrize("years_in_time", [1, 3])
+def test_growth_tells_what_is_known_of_each_year(
+    years_in_time: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, told = 0, list[str]()
+
+    def staged(questions: dict[str, Question], *_means: object, **_options: object) -> tuple[dict[str, Judgment], bool]:
+        nonlocal calls
+        found = {each: YEARS[str(question.size)][calls] for each, question in questions.items()}
+        calls += 1
+        verdicts = {each: Judgment(verdict, needed_bytes=9e3) for each, verdict in found.items()}  # type: ignore[arg-type]
+        return verdicts, calls <= years_in_time
+
+    monkeypatch.setattr(auditing, "packet_stage", staged)
+    ports = [{"buffer": f"{size[:-1]} packets"} for size in YEARS]
+    found = audit(tmp_path, ports, FleetExecution(full=0, tell=told.append), growth="100%").ports
+    columns = ("too_small_in", "enough_until", "needed_bytes_then")
+    rows = [tuple(row) for row in found.select(columns).iter_rows()]
+    if years_in_time == 1:
+        assert rows == [(0, None, 9e3), (None, 1, None), (None, 1, None), (None, 1, None)]
+        assert any("the time was over in year 1" in line for line in told)
+    else:
+        assert rows == [(0, None, 9e3), (3, 1, 9e3), (None, 3, None), (None, 1, None)]
+        assert any("the time was over in year 3" in line for line in told)
+
+
+def test_a_year_of_growth_is_not_today(tmp_path: Path) -> None:
+    table = tmp_path / "years.csv"
+    table.write_text("year,factor\n0,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: found `0,2`; allowed: each year once, from 1 to 9999"):
+        audit(tmp_path, rows(1), growth=str(table))
+
+
+def test_a_network_without_a_verdict_is_not_called_right(tmp_path: Path) -> None:
+    late = audit(tmp_path, rows(1), FleetExecution(full=0, within=1e-6))
+    assert answer_lines(late)[1] == "No wrong buffer was found. Ports without a verdict: 1."
+    fine = audit(tmp_path, rows(4)[3:])
+    assert fine.counts["fine"] == 1
+    assert answer_lines(fine)[1] == "No port has to be changed."
 
 
 @pytest.mark.parametrize(
@@ -215,6 +326,12 @@ def test_a_box_would_do_where_its_memory_is_enough(tmp_path: Path) -> None:
     found = audit(tmp_path, rows(10), replace={"big": 10_000_000, "little": 1000}).ports
     assert set(found["would_do_big"]) == {"yes"}
     assert set(found["would_do_little"]) == {"no"}
+
+
+def test_the_example_of_a_question_is_its_first_port(whole: FleetAnswer) -> None:
+    for digest in whole.questions:
+        ports = whole.ports.filter(pl.col("question") == digest)
+        assert whole.example(digest) == ports.sort("device", "port").row(0, named=True)
 
 
 def test_the_exit_code_follows_fail_on(tmp_path: Path) -> None:
@@ -238,6 +355,14 @@ def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) 
     assert all(len(line) <= 80 for line in out[:3])
     table = read_table(tmp_path / "out" / "ports.parquet", "run it again")
     assert table.height == 30
+
+
+def test_an_audit_without_a_port_replaces_the_table_of_an_earlier_one(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert audit(tmp_path, rows(1), out=out).ports.height == 1
+    found = audit(tmp_path, [{"buffer": "9 packets", "rate_bps": "many"}], out=out)
+    assert (found.ports.height, found.rejected.height) == (0, 1)
+    assert read_table(out / "ports.parquet", "run it again").height == 0
 
 
 def test_the_function_names_an_inventory_that_is_missing() -> None:

@@ -1,4 +1,4 @@
-"""The first stage: the same intervals as the atlas, and verdicts only far from them."""
+"""The first stage: intervals of the atlas, and verdicts only far from them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from forebay.atlas.lookup import intervals
-from forebay.atlas.prior import Place, between
+from forebay.atlas.prior import Place, Table, between
 from forebay.atlas.rows import CONTROLLERS, read
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.first_stage import CLEAR, first_stage
 from forebay.fleets.profiles import BUFFER
 from forebay.fleets.questions import Question
+from tests.support.atlas_arrays import intervals
 
 CORE = """{"link": {"rate": "200Mbps", "buffer": "%s"}, "flows": [{"name": "long", "count": 40, "cca": "cubic",
 "rtt": {"uniform": ["40ms", "60ms"]}, "start": {"uniform": ["0s", "1s"]}}], "goal": {"utilization": ">= 95%%"}}"""
@@ -30,7 +30,7 @@ def verdict(packets: int, text: str = CORE, goals: str = "") -> str | None:
     return found["q"].verdict if found else None
 
 
-def test_the_arrays_interpolate_as_the_search_does() -> None:
+def test_a_table_of_a_controller_interpolates_as_arrays_do() -> None:
     generator, rows = random.Random(7), read()
     places = [
         Place(
@@ -44,9 +44,11 @@ def test_the_arrays_interpolate_as_the_search_does() -> None:
         for _ in range(300)
     ]
     places += [Place(row.rate_bps, row.rtt_s, row.flows, row.controller, row.background, 0.95) for row in rows[:200]]
+    tables = {controller: Table.of(controller, rows) for controller in CONTROLLERS}
     known = 0
     for place, found in zip(places, intervals(places, rows), strict=True):
         expected = between(place, rows)
+        assert tables[place.controller].at(place) == expected
         known += expected is not None
         if expected is None:
             assert np.isnan(found).all()

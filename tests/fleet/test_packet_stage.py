@@ -9,7 +9,7 @@ import pytest
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint
-from forebay.fleets.packet_stage import judge
+from forebay.fleets.packet_stage import has_delay_goal, judge
 from forebay.fleets.questions import Question
 
 
@@ -37,14 +37,14 @@ class Link:
 
     def measured(self, size: Size) -> MeasuredPoint:
         number = size.number
-        margins = {"utilization": (number - self.needed) / 1e9}
+        margins = {("utilization", ">="): (number - self.needed) / 1e9}
         if self.allowed < 1e18:
-            margins["queue_delay_p99"] = (self.allowed - number) * 1e-6
+            margins["queue_delay_p99", "<="] = (self.allowed - number) * 1e-6
         if self.also:
-            margins[self.also] = (number - self.needed) / 1e9
+            margins[self.also, "<="] = (number - self.needed) / 1e9
         goals = tuple(
-            MeasuredGoal(key, ">=", 0.5, 0.5, margin, "met" if margin >= 0 else "missed", 0.9)
-            for key, margin in margins.items()
+            MeasuredGoal(key, sense, 0.5, 0.5, margin, "met" if margin >= 0 else "missed", 0.9)
+            for (key, sense), margin in margins.items()
         )
         return MeasuredPoint(goals, number, 4, 1e-6 * min(number, self.used), 0.0, max(0.0, 1e-9 * (9 - number)))
 
@@ -84,6 +84,15 @@ def test_the_enough_buffer_meets_the_goal() -> None:
         enough = Link(1000).judged(configured).enough_bytes
         assert enough is not None
         assert enough >= 1000
+    for configured in (160, 200, 1000, 9000):
+        enough = Link(10, allowed=150).judged(configured).enough_bytes
+        assert enough is not None
+        assert 10 <= enough <= 150
+
+
+def test_no_buffer_is_enough_if_none_was_seen_to_meet_every_goal() -> None:
+    found = Link(900, allowed=950).judged(500)
+    assert (found.verdict, found.enough_bytes) == ("too small", None)
 
 
 def test_a_needless_buffer_that_costs_no_delay_is_fine() -> None:
@@ -110,6 +119,44 @@ def test_goals_that_no_buffer_meets_have_no_answer() -> None:
 def test_runs_at_other_buffers_show_what_a_goal_of_an_unknown_direction_needs() -> None:
     assert Link(1000, also="web.completion_time_p95").judged(400).verdict == "too small"
     assert "web.completion_time_p95" not in Link(1000).judged(400).reason
+
+
+@pytest.mark.parametrize(
+    ("key", "sense", "verdict"),
+    [
+        ("utilization", ">=", "too small"),
+        ("utilization>=0.95", ">=", "too small"),
+        ("web.goodput>=2500000.0", ">=", "too small"),
+        ("loss_rate<=0.01", "<=", "too small"),
+        ("utilization<=0.5", "<=", "too large"),
+        ("loss_rate>=0.01", ">=", "too large"),
+        ("queue_delay_p99", "<=", "too large"),
+        ("web.queue_delay_p99<=0.06", "<=", "too large"),
+        ("queue_delay_p99>=0.001", ">=", "too small"),
+    ],
+)
+def test_the_metric_and_the_sense_of_a_missed_goal_tell_its_side(key: str, sense: str, verdict: str) -> None:
+    asked: list[int] = []
+
+    def point(size: Size) -> MeasuredPoint:
+        asked.append(size.number)
+        met = size.number > 1000 if verdict == "too small" else size.number < 1000
+        goal = MeasuredGoal(key, sense, 0.5, 0.5, 0.1 if met else -0.1, "met" if met else "missed", 0.9)
+        return MeasuredPoint((goal,), size.number, 4)
+
+    found = judge(Question("<buffer>", Size(1000, "B")), point)
+    assert isinstance(found, Judgment)
+    assert found.verdict == verdict
+    assert asked == ([1000, 2000] if verdict == "too small" else [1000, 500]), "the other side is not asked for"
+
+
+def test_only_an_upper_bound_on_the_delay_is_a_goal_on_delay() -> None:
+    for name, sense, expected in [
+        ("queue_delay_p99", "<=", True),
+        ("queue_delay_p99", ">=", False),
+        ("utilization", "<=", False),
+    ]:
+        assert has_delay_goal([MeasuredGoal(name, sense, 0.5, 0.5, 0.1, "met", 0.9)]) is expected
 
 
 def test_half_of_the_buffer_is_asked_for_only_if_the_whole_one_meets_the_goals() -> None:

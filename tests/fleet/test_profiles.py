@@ -10,6 +10,7 @@ import pytest
 
 from forebay.errors import InputError
 from forebay.fleets.profiles import BUFFER, load_profiles
+from forebay.scenario import Scenario
 from tests.support.scenarios import PROFILE
 
 PORT = {
@@ -53,6 +54,19 @@ def test_goals_of_a_port_replace_those_on_the_same_metric(tmp_path: Path) -> Non
     profile = load_profiles(folder(tmp_path, a=PROFILE)).profiles["a"]
     found = json.loads(profile.filled({"rate_bps": 1, "queue": None}, "utilization>=0.5; loss_rate<=1%"))
     assert found["goal"] == {"utilization": ">= 0.5", "queue_delay_p99": "<= 150ms", "loss_rate": "<= 1%"}
+
+
+def test_goals_of_a_port_on_one_metric_all_count(tmp_path: Path) -> None:
+    profile = load_profiles(folder(tmp_path, a=PROFILE)).profiles["a"]
+    port = {"rate_bps": 2_000_000, "queue": None}
+    text = profile.filled(port, "queue_delay_p99<=50ms; utilization>=0.5; queue_delay_p99 >= 1ms; utilization>=0.5")
+    assert json.loads(text)["goal"] == {"utilization": ">= 0.5", "queue_delay_p99": ["<= 50ms", ">= 1ms"]}
+    goals = Scenario.parse(text.replace(BUFFER, "9p"), "json", name="a").goals
+    assert [(goal.name, goal.sense, goal.threshold) for goal in goals] == [
+        ("queue_delay_p99", "<=", 0.05),
+        ("queue_delay_p99", ">=", 0.001),
+        ("utilization", ">=", 0.5),
+    ]
 
 
 RULES = """

@@ -36,7 +36,7 @@ def test_the_bound_covers_the_true_error_rate() -> None:
     assert covered / 400 >= 0.93
 
 
-@pytest.mark.parametrize("decided", [1, 5, 30, 100, 500, 10_000])
+@pytest.mark.parametrize("decided", [1, 2, 5, 30, 100, 500, 10_000, 50_000])
 def test_the_sample_is_the_smallest_that_has_room_for_one_error(decided: int) -> None:
     size = sample_size(decided)
     assert size == decided or upper_bound(decided, size, 1) <= MOST_ERRORS

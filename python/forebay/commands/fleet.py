@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
 from forebay.commands.terminal import progress_bar, show, width
 from forebay.commands.values import IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
-from forebay.errors import Interrupted
 from forebay.inputs.validation import MOST_SEED
 
 __all__ = ["fleet"]
@@ -122,7 +120,7 @@ def fleet(
     from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.auditing import fleet as audit
 
-    with _continued(), progress_bar("measuring", quiet=as_json) as progress:
+    with continued(is_stored=True), progress_bar("measuring", quiet=as_json) as progress:
         execution = FleetExecution(
             jobs=jobs,
             scheduler=scheduler,
@@ -141,12 +139,3 @@ def fleet(
 
         show(fleet_text(answer, str(out), width()))
     sys.exit(answer.exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]
-
-
-@contextmanager
-def _continued() -> Iterator[None]:
-    """Tell the user, when an audit is interrupted, that the finished runs are kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted; the same command continues from here") from None

@@ -118,6 +118,7 @@ class FleetAnswer:
     runs: int
     version: str
     ports_of: Mapping[str, int] = field(default_factory=dict)
+    _examples: dict[str, Mapping[str, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def exit_code(self, fail_on: Collection[PortVerdict] = WRONG) -> int:
         """0 if every port is fine, 1 if one has a verdict of `fail_on`, 3 if one is undecided or without an answer."""
@@ -127,9 +128,10 @@ class FleetAnswer:
 
     def example(self, digest: str) -> Mapping[str, Any]:
         """The first port of a question, as a row."""
-        import polars as pl
-
-        return self.ports.filter(pl.col("question") == digest).sort("device", "port").row(0, named=True)
+        if not self._examples:
+            firsts = self.ports.drop_nulls("question").sort("device", "port").unique("question", keep="first")
+            self._examples.update({row["question"]: row for row in firsts.iter_rows(named=True)})
+        return self._examples[digest]
 
     def to_dict(self) -> dict[str, Any]:
         """The summary, as in the JSON; without figures that differ between equal audits."""
@@ -149,8 +151,7 @@ class FleetAnswer:
                 {
                     "question": digest,
                     "ports": self.ports_of[digest],
-                    "device": self.example(digest)["device"],
-                    "port": self.example(digest)["port"],
+                    **{name: self.example(digest)[name] for name in ("device", "port")},
                     **self.judgments[digest].to_row(),
                 }
                 for digest in self.first[:100]

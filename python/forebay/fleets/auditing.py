@@ -33,9 +33,9 @@ from forebay.fleets.search_stage import ranked, search_stage
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import connected
 from forebay.scenario import Progress
-from forebay.storage.files import write_atomically
+from forebay.storage.files import replacing, write_atomically
 from forebay.storage.locks import exclusive_in
-from forebay.storage.tables import TableWriter
+from forebay.storage.tables import write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FleetExecution", "fleet"]
 
-#: Rows of `ports.parquet` that are made at a time.
-ROWS = 16_384
+#: The year of today's traffic, and verdicts on buffers that are not too small.
+TODAY, ENOUGH = 0, ("fine", "too large")
 #: Scenarios that are searched in full by default.
 FULL = 5
 
@@ -107,7 +107,8 @@ def fleet(
         Folder of the results; an audit that was interrupted continues from it.
     growth : str or Growth, optional
         Growth of the traffic per year as in "40%", or a CSV file with the columns year,factor. The column
-        `too_small_in` then has the first year in which a port becomes too small, and `needed_bytes_then` its need.
+        `too_small_in` then has the first year in which a port is too small (0 is today; null if it is not shown to be
+        in any), and `needed_bytes_then` its need. `enough_until` has the last year in which it is shown not to be.
     replace : str or mapping, optional
         Memory per port of other boxes, as "platform=FILE.csv" or bytes by platform. The column `would_do_NAME` says
         whether the box has enough memory for the port.
@@ -250,24 +251,34 @@ class _Audit:
     def _grown(
         self, ports: pl.DataFrame, asked: Asked, judgments: Mapping[str, Judgment], growth: Growth
     ) -> pl.DataFrame:
-        """Add the first year in which each port becomes too small, and its need then."""
+        """Add when each port becomes too small, its need then, and the last year in which it is shown to be enough."""
         import polars as pl
 
-        found: dict[str, tuple[int, float | None]] = {}
-        left = {each: asked.questions[each] for each in asked.questions if judgments[each].verdict != "too small"}
+        small = {each: (TODAY, found.needed_bytes) for each, found in judgments.items() if found.verdict == "too small"}
+        enough = {each: TODAY for each, found in judgments.items() if found.verdict in ENOUGH}
         for year, factor in growth.years:
-            later = {each: Question(grown(question.text, factor), question.size) for each, question in left.items()}
-            verdicts, _ = packet_stage(later, self._measuring, halve=False)
+            later = {
+                each: Question(grown(question.text, factor), question.size)
+                for each, question in asked.questions.items()
+                if each not in small
+            }
+            verdicts, in_time = packet_stage(later, self._measuring, halve=False)
             for each, judgment in verdicts.items():
                 if judgment.verdict == "too small":
-                    found[each] = year, judgment.needed_bytes
-                    del left[each]
-        digests = list(found)
+                    small[each] = year, judgment.needed_bytes
+                elif judgment.verdict in ENOUGH:
+                    enough[each] = year
+            if not in_time:
+                self._tell(f"the time was over in year {year} of the growth: `enough_until` says what is known")
+                break
+        digests = list(asked.questions)
+        ends = [small.get(each, (None, None)) for each in digests]
         table = pl.DataFrame(
             {
                 "question": pl.Series(digests, dtype=pl.String),
-                "too_small_in": pl.Series([found[each][0] for each in digests], dtype=pl.Int64),
-                "needed_bytes_then": pl.Series([found[each][1] for each in digests], dtype=pl.Float64),
+                "too_small_in": pl.Series([year for year, _ in ends], dtype=pl.Int64),
+                "needed_bytes_then": pl.Series([needed for _, needed in ends], dtype=pl.Float64),
+                "enough_until": pl.Series([enough.get(each) for each in digests], dtype=pl.Int64),
             }
         )
         return _joined(ports, table)
@@ -315,15 +326,13 @@ def _with_verdicts(asked: Asked, judgments: Mapping[str, Judgment]) -> pl.DataFr
 
 def _joined(ports: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
     """The ports in their order, with the columns that a table has for each question."""
-    return ports.with_row_index("row").join(table, on="question", how="left").sort("row").drop("row")
+    return ports.join(table, on="question", how="left", maintain_order="left")
 
 
 def _write(answer: FleetAnswer, folder: Path) -> None:
     """Write the tables and the summary; each file appears at once."""
-    with TableWriter(folder / "ports.parquet") as table:
-        for part in answer.ports.iter_slices(ROWS):
-            table.add(part)
-        table.finish()
+    with replacing(folder / "ports.parquet") as partial:
+        write_table(answer.ports, partial)
     write_atomically(folder / "rejected.csv", answer.rejected.write_csv())
     write_atomically(folder / "forebay.prom", prometheus_text(answer.ports))
     write_atomically(folder / "summary.json", json.dumps(answer.to_dict(), indent=2) + "\n")

@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forebay.atlas.lookup import intervals
-from forebay.atlas.prior import place_of
+from forebay.atlas.prior import Table, place_of
 from forebay.atlas.rows import read
 from forebay.errors import ForebayError
 from forebay.fleets.answer import Judgment
@@ -69,26 +68,25 @@ def first_stage(questions: Mapping[str, Question]) -> dict[str, Judgment]:
 
 def _links(scenarios: Mapping[str, Scenario]) -> dict[str, _Link]:
     """The links of which the atlas knows an interval."""
-    names, places = [], []
-    for name, scenario in scenarios.items():
-        goals = scenario.goals
-        known = all(_is_known(goal) for goal in goals) and sum(goal.name == "utilization" for goal in goals) == 1
-        place = place_of(scenario, goals) if known else None
-        if place is not None:
-            names.append(name)
-            places.append(place)
     try:
         rows = read()
     except DamagedError:
         return {}
+    tables: dict[str, Table] = {}
     found = {}
-    for name, place, (low, high) in zip(names, places, intervals(places, rows).tolist(), strict=True):
-        if math.isfinite(low) and math.isfinite(high):
-            scenario = scenarios[name]
-            delays = tuple(goal for goal in scenario.goals if goal.name != "utilization")
+    for name, scenario in scenarios.items():
+        goals = scenario.goals
+        known = all(_is_known(goal) for goal in goals) and sum(goal.name == "utilization" for goal in goals) == 1
+        place = place_of(scenario, goals) if known else None
+        if place is None:
+            continue
+        if place.controller not in tables:
+            tables[place.controller] = Table.of(place.controller, rows)
+        ends = tables[place.controller].at(place)
+        if ends is not None:
+            delays = tuple(goal for goal in goals if goal.name != "utilization")
             fills = place.controller in FILLING
-            rate, packet = scenario.packets_per_second, scenario.core.packet_bytes
-            found[name] = _Link(rate, packet, fills, delays, low, high)
+            found[name] = _Link(scenario.packets_per_second, scenario.core.packet_bytes, fills, delays, *ends)
     return found
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forebay import _core
 from forebay.errors import InputError
-from forebay.scenario import read
+from forebay.fleets.small_tables import refusal, rows
+from forebay.search.sensitivity import scaled_count, scaled_quantities, workload_kind
 from forebay.text.formatting import share
 
 __all__ = ["Growth", "grown"]
 
 #: Years that a share per year covers.
 YEARS = 5
+#: Columns of a table of years, its last year, and the bound of its factors.
+COLUMNS, LAST_YEAR, MOST_FACTOR = ("year", "factor"), 9999, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,59 +52,60 @@ class Growth:
 
 
 def _table(path: Path) -> tuple[tuple[int, float], ...]:
-    allowed = "a table with the columns year,factor"
+    allowed = f"each year once, from 1 to {LAST_YEAR}, with a factor above 0 and below {MOST_FACTOR:,}"
     found: dict[int, float] = {}
-    rows = csv.DictReader(read(path).splitlines())
-    for row in rows:
+    for place, cells in rows(path, COLUMNS):
         try:
-            year, factor = int(row["year"]), float(row["factor"])
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"{path}, line {rows.line_num}: found no year and factor; allowed: {allowed}") from None
-        if year in found or not 0 < factor < 1e6:
-            raise InputError(
-                f"{path}, line {rows.line_num}: found `{year},{factor:g}`; allowed: each year once, above 0"
-            )
+            year, factor = int(cells["year"]), float(cells["factor"])
+        except ValueError:
+            raise refusal(place, cells, allowed) from None
+        if year in found or not 1 <= year <= LAST_YEAR or not 0 < factor < MOST_FACTOR:
+            raise refusal(place, cells, allowed)
         found[year] = factor
-    if not found:
-        raise InputError(f"{path}: found no row; allowed: {allowed}")
     return tuple(sorted(found.items()))
 
 
 def grown(text: str, factor: float) -> str:
     """A scenario, given as JSON, with more traffic.
 
-    Persistent and finite flows grow in number. A workload with a rate or a load grows in that, and one with users in
-    users.
+    Flows grow in number. Users and servers grow in theirs, and a workload with a rate, a load or a peak in that.
+    Arrivals and requests have shorter intervals. A list with a value for each flow cannot grow: the scenario is then
+    refused when it is read.
     """
     tables = json.loads(text)
     for group in tables.get("flows", []):
-        workload = group.get("workload", "persistent")
-        (kind, given) = next(iter(workload.items())) if isinstance(workload, Mapping) else (workload, None)
-        if not isinstance(given, dict):
-            _count(group, factor)
-        elif kind == "closed_loop":
-            _count(given, factor, "users")
-        elif not any(_scaled(given, key, factor) for key in ("rate", "load", "peak")):
-            _count(group, factor)
+        _grow(group, factor)
     return json.dumps(tables, sort_keys=True)
 
 
-def _count(table: dict[str, Any], factor: float, key: str = "count") -> None:
-    number = table.get(key, 1)
-    if isinstance(number, int):
-        table[key] = max(1, round(number * factor))
+def _grow(group: dict[str, Any], factor: float) -> None:
+    """Give a group of flows more traffic."""
+    stated = {"workload": "persistent", **group}["workload"]
+    body = stated[workload_kind(group)] if isinstance(stated, dict) and stated else {}
+    for key, scale in SCALES.items():
+        if isinstance(body, dict) and key in body:
+            body[key] = scale(body[key], factor)
+            if key in COUNTED and "count" in group:
+                group["count"] = body[key]  # the same number, stated twice
+            return
+    group["count"] = scaled_count(group.get("count", 1), factor)
 
 
-def _scaled(table: dict[str, Any], key: str, factor: float) -> bool:
-    """Scale a rate or a share; False if the table has no such number."""
-    given = table.get(key)
-    if isinstance(given, (int, float)):
-        table[key] = given * factor
-        return True
-    if isinstance(given, str) and key != "load":
-        table[key] = f"{_core.parse_quantity(given, 'rate') * factor:.0f}bps"
-        return True
-    if isinstance(given, str):
-        table[key] = _core.parse_quantity(given, "share") * factor
-        return True
-    return False
+def _scaled_amount(amount: Any, factor: float) -> Any:
+    """Scale a rate or a load; a load may be a number."""
+    return amount * factor if isinstance(amount, (int, float)) else scaled_quantities(amount, factor)
+
+
+def _shortened(interval: Any, factor: float) -> Any:
+    """Divide a time or its distribution by a factor."""
+    return scaled_quantities(interval, 1 / factor)
+
+
+#: Keys of workloads that say how many take part.
+COUNTED = ("users", "servers")
+#: Keys of workloads that grow, with the change of each; other groups grow in the number of flows.
+SCALES: Mapping[str, Callable[[Any, float], Any]] = {
+    **dict.fromkeys(COUNTED, scaled_count),
+    **dict.fromkeys(("rate", "load", "peak"), _scaled_amount),
+    **dict.fromkeys(("interarrival", "every"), _shortened),
+}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.errors import ForebayError
-from forebay.fleets.buffer_size import Size
 from forebay.fleets.questions import Question
 from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
@@ -28,10 +27,8 @@ from forebay.search.shorter_runs import ShorterRuns
 if TYPE_CHECKING:
     from forebay.measurement.cluster import Cluster
 
-__all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "Point", "QuickPrecision"]
+__all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
-#: Part of the memory of a worker that its runs may need.
-SHARE = 0.8
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
 
@@ -56,19 +53,6 @@ class QuickPrecision:
     def replications(self) -> int:
         """Runs at the first look: as few as carry the confidence."""
         return max(2, runs_for_confidence(self.confidence))
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A scenario, as JSON with an open buffer, and a buffer."""
-
-    text: str
-    size: Size
-
-    @property
-    def scenario(self) -> str:
-        """The scenario as JSON with the buffer."""
-        return Question(self.text, self.size).at(self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +170,7 @@ Parcel = tuple[tuple[str, ...], float, int]
 def measured_parcel(parcel: Parcel, memory: int) -> list[Answer]:
     """On a worker: measure some points."""
     room = WorkerMemory.here()
-    _core.allow_memory(memory if room is None else min(memory, max(1, int(SHARE * room.limit))))
+    _core.allow_memory(memory if room is None else min(memory, room.of_run))
     texts, confidence, replications = parcel
     return [(True, measured(text, confidence, replications)) for text in texts]
 
@@ -223,11 +207,11 @@ class Measuring:
         self._progress = progress or (lambda _done, _expected: None)
         self._threads = threads(jobs)
         self._done = 0
-        self._keys: dict[Point, str] = {}
+        self._keys: dict[Question, str] = {}
         #: Points that the verdicts of this audit rest on.
         self.used: set[str] = set()
 
-    def find(self, point: Point) -> MeasuredPoint | None:
+    def find(self, point: Question) -> MeasuredPoint | None:
         """A point that was measured; None if it was not."""
         key = self._key(point)
         found = self.store.get(key)
@@ -241,13 +225,13 @@ class Measuring:
         """Runs of all points that were used."""
         return sum(int((self.store.get(key) or {}).get("runs", 0)) for key in sorted(self.used))
 
-    def measure(self, points: Iterable[Point], *, further: int = 0) -> None:
+    def measure(self, points: Iterable[Question], *, further: int = 0) -> None:
         """Measure the points that are missing.
 
         Parameters
         ----------
-        points : iterable of Point
-            Points; equal ones are measured once.
+        points : iterable of Question
+            Scenarios with their buffers; equal ones are measured once.
         further : int
             Number of points that are expected after these.
 
@@ -258,7 +242,7 @@ class Measuring:
         """
         missing = {key: point for point in points if (key := self._key(point)) not in self.store}
         # The order of the ports must not decide which points come first.
-        work = sorted((key, point.scenario) for key, point in missing.items())
+        work = sorted((key, point.at(point.size)) for key, point in missing.items())
         if not work:
             return
         expected = self._done + len(work) + further
@@ -275,16 +259,40 @@ class Measuring:
         run([text for _, text in work], record)
 
     def _here(self, texts: Sequence[str], record: Callable[[int, Any], None]) -> None:
-        """Measure on threads of this machine: a point is on one core, because its runs are few."""
+        """Measure on threads of this machine: a point is on one core, because its runs are few.
+
+        The allowed memory is that of all runs together, so that each thread has its share. Points that need more than
+        a share are measured afterwards, one at a time.
+        """
+        allowed, at_once = _core.allowed_memory(), min(self._threads, len(texts))
+        large: list[int] = []
+
+        def record_or_put_off(number: int, found: Mapping[str, Any]) -> None:
+            if at_once > 1 and _core.MORE_MEMORY in found.get("refusal", ""):
+                large.append(number)
+            else:
+                record(number, found)
+
+        _core.allow_memory(max(1, allowed // at_once))
+        try:
+            self._in_threads(texts, range(len(texts)), at_once, record_or_put_off)
+        finally:
+            _core.allow_memory(allowed)
+        self._in_threads(texts, sorted(large), 1, record)
+
+    def _in_threads(
+        self, texts: Sequence[str], order: Iterable[int], at_once: int, record: Callable[[int, Any], None]
+    ) -> None:
+        """Measure some of the points, a number of them at the same time."""
         work = partial(measured, confidence=self.precision.confidence, replications=self.precision.replications)
-        numbers = iter(range(len(texts)))
+        numbers = iter(order)
         running: dict[Future[dict[str, Any]], int] = {}
         late = False
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             try:
                 while True:
                     late = late or (self.until is not None and time.monotonic() >= self.until)
-                    while not late and len(running) < self._threads and (number := next(numbers, None)) is not None:
+                    while not late and len(running) < at_once and (number := next(numbers, None)) is not None:
                         running[pool.submit(work, texts[number])] = number
                     if not running:
                         break
@@ -309,8 +317,8 @@ class Measuring:
         except TimeoutError:
             raise OutOfTime from None
 
-    def _key(self, point: Point) -> str:
+    def _key(self, point: Question) -> str:
         if point not in self._keys:
             options = (self.precision.confidence, self.precision.replications)
-            self._keys[point] = key_of("point", point.scenario, *options)
+            self._keys[point] = key_of("point", point.at(point.size), *options)
         return self._keys[point]

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, Point
+from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
 from forebay.fleets.questions import Question
+from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
 
-__all__ = ["judge", "packet_stage"]
+__all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage"]
 
 #: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide.
 ROOM = frozenset({"utilization", "loss_rate", "goodput"})
@@ -64,14 +65,14 @@ def packet_stage(
     found: dict[str, Judgment] = {}
     open_questions = dict(questions)
     while open_questions:
-        points: dict[Point, None] = {}
+        points: dict[Question, None] = {}
         for digest, question in list(open_questions.items()):
             judgment = judge(question, _finder(question, measuring), halve=halve)
             if isinstance(judgment, Judgment):
                 found[digest] = judgment
                 del open_questions[digest]
             else:
-                points.update(dict.fromkeys(Point(question.text, size) for size in judgment))
+                points.update(dict.fromkeys(question.with_size(size) for size in judgment))
         if not points:
             break
         try:
@@ -86,7 +87,7 @@ def packet_stage(
 
 
 def _finder(question: Question, measuring: Measuring) -> Find:
-    return lambda size: measuring.find(Point(question.text, size))
+    return lambda size: measuring.find(question.with_size(size))
 
 
 def judge(question: Question, find_point: Find, *, halve: bool = True) -> Judgment | tuple[Size, ...]:
@@ -125,8 +126,7 @@ def _met(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint]) -
     if not _costs(here, less):
         reason = "every goal is met; a smaller buffer would be enough, and it would be no faster"
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
-    if any(_side(goal) == "less" for goal in here.goals):
-        # The user has said how much delay is allowed.
+    if has_delay_goal(here.goals):
         reason = "every goal is met, also the one on delay; half of the buffer would be enough"
         return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
     last, points = less, [here, less]
@@ -196,7 +196,8 @@ def _missed(
         severity=1 + min(MOST_SEVERE, max(goal.relative_miss for goal in here.missed if goal.key in keys)),
     )
     low, high = sorted((1 / reached, 1 / last))
-    return _with_margin(found, here, (low, high))
+    enough = end.bytes if end.verdict == "met" else None
+    return replace(_with_margin(found, here, (low, high)), enough_bytes=enough)
 
 
 def _excess(here: float | None, needed: float | None) -> float | None:
@@ -220,12 +221,26 @@ def _sides(
     return sides
 
 
-def _side(goal: MeasuredGoal) -> str | None:
-    """The side to which a metric asks the buffer to change; None if it depends on the traffic."""
-    name = goal.key.rpartition(".")[2].partition(">=")[0].partition("<=")[0]
+def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
+    """Whether the user has said how much delay is allowed."""
+    return any(_name(goal) in DELAY and _side(goal) == "less" for goal in goals)
+
+
+def _side(goal: MeasuredGoal | Goal) -> str | None:
+    """The side to which a goal asks the buffer to change; None if it depends on the traffic."""
+    name = _name(goal)
     metric = find(name)
-    name = name if metric is None else metric.goal_name
-    return "room" if name in ROOM else "less" if name in DELAY else None
+    if metric is None or name not in ROOM | DELAY:
+        return None
+    # A goal against the better direction, such as a utilization of at most 50 %, asks for the other side.
+    is_usual = (goal.sense == ">=") == metric.more_is_better
+    return "room" if (name in ROOM) == is_usual else "less"
+
+
+def _name(goal: MeasuredGoal | Goal) -> str:
+    """The name of a goal's metric, without its group."""
+    metric = find(parts_of_key(goal.key)[0])
+    return goal.key if metric is None else metric.goal_name
 
 
 def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoint) -> str | None:

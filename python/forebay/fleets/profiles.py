@@ -44,8 +44,8 @@ NAMES: Mapping[str, str] = {
 }  # fmt: skip
 #: A placeholder: a name, or the rate over another rate.
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-#: Conditions of a rule on texts, each with its column.
-PATTERNS = {name: name for name in ("role", "device", "port", "service_class", "platform")}
+#: Conditions of a rule on texts: columns of a port.
+PATTERNS = ("role", "device", "port", "service_class", "platform")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,8 @@ class Profile:
         port : mapping
             Value of each of `columns`.
         goals : str or None
-            Goals of the port, joined by "; "; they replace those of the profile on the same metrics.
+            Goals of the port, joined by "; "; they replace those of the profile on the same metrics, and
+            several on one metric all count.
 
         Raises
         ------
@@ -86,11 +87,15 @@ class Profile:
         """
         tables = _filled(self.tables, port)
         tables["title"] = self.name
-        wanted = dict(tables.get("goal", {}))
+        stated: dict[str, list[str]] = {}
         for text in (goals or "").split(";"):
             if text.strip():
                 _, sense, threshold = split_goal(text)
-                wanted[metric_of_goal(text)] = f"{sense} {threshold}"
+                bounds = stated.setdefault(metric_of_goal(text), [])
+                if (bound := f"{sense} {threshold}") not in bounds:
+                    bounds.append(bound)
+        mine = {name: bounds[0] if len(bounds) == 1 else bounds for name, bounds in stated.items()}
+        wanted = dict(tables.get("goal", {})) | mine
         if not wanted:
             raise InputError(f"{self.path}: goal: found no goal; allowed: a table `[goal]`, or goals of the port")
         tables["goal"] = wanted
@@ -284,12 +289,12 @@ def _rule(where: str, table: Mapping[str, Any], profiles: list[str]) -> Rule:
     if name not in profiles:
         raise InputError(f"{where}.profile: {_core.unknown('profile', str(name), profiles)}")
     patterns = {}
-    for key, column in PATTERNS.items():
+    for key in PATTERNS:
         if key in table:
             given = table[key] if isinstance(table[key], list) else [table[key]]
             if not given or not all(isinstance(each, str) for each in given):
                 raise InputError(f"{where}.{key}: found `{table[key]}`; allowed: a pattern as in `core-*`, or a list")
-            patterns[column] = tuple(given)
+            patterns[key] = tuple(given)
     rates = _rates(f"{where}.rate", table["rate"]) if "rate" in table else None
     return Rule(str(name), patterns, rates)
 

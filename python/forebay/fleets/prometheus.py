@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from forebay.fleets.columns import KEY
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -26,7 +28,7 @@ def prometheus_text(ports: pl.DataFrame) -> str:
     Parameters
     ----------
     ports : DataFrame
-        Ports with the columns device, port, verdict and margin.
+        Ports with the columns device, port, service_class, verdict and margin.
 
     Returns
     -------
@@ -36,8 +38,8 @@ def prometheus_text(ports: pl.DataFrame) -> str:
     import polars as pl
 
     labels = [
-        pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).cast(pl.String)))
-        for name in ("device", "port", "verdict")
+        pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).cast(pl.String).fill_null("")))
+        for name in (*KEY, "verdict")
     ]
     ratio = pl.col("margin").cast(pl.String).fill_null("NaN")
     line = pl.concat_str(pl.lit(GAUGE + "{"), pl.concat_str(labels, separator=","), pl.lit("} "), ratio, pl.lit("\n"))

@@ -7,7 +7,7 @@ differ in the buffer alone use each other's runs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,6 @@ __all__ = ["Asked", "Question", "questions_of"]
 
 #: Digits of the content hash of a question.
 DIGITS = 24
-
-#: Changes the scenario of a question, given as JSON with an open buffer.
-Change = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +54,9 @@ class Question:
         """The scenario as JSON with a buffer."""
         return self.text.replace(BUFFER, str(size))
 
-    def scenario(self, size: Size | None = None) -> Scenario:
-        """The scenario with its configured buffer or another one; raises `InputError` if it is not valid."""
-        return Scenario.parse(self.at(self.size if size is None else size), "json", name="profile")
+    def scenario(self) -> Scenario:
+        """The scenario with its configured buffer; raises `InputError` if it is not valid."""
+        return Scenario.parse(self.at(self.size), "json", name="profile")
 
     def with_size(self, size: Size) -> Question:
         """The same scenario with another configured buffer."""
@@ -86,7 +83,7 @@ class Asked:
     counts: Mapping[str, int]
 
 
-def questions_of(ports: pl.DataFrame, profiles: Profiles, change: Change | None = None) -> Asked:
+def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
     """Make a question of each port, and one of all equal ones.
 
     Parameters
@@ -95,8 +92,6 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles, change: Change | None 
         The table of ports.
     profiles : Profiles
         The profiles and their rules.
-    change : callable, optional
-        A change of each scenario, such as growth.
     """
     import polars as pl
 
@@ -115,7 +110,7 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles, change: Change | None 
             port = dict(zip(keys, values, strict=True))
             numbers = rows["row"].to_list()
             try:
-                question = _question(None if name is None else str(name), profile, profiles, port, change)
+                question = _question(None if name is None else str(name), profile, profiles, port)
             except InputError as error:
                 for number in numbers:
                     refusals[number] = str(error)
@@ -132,9 +127,7 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles, change: Change | None 
     return Asked(frame.drop("size").with_columns(added), questions, counts)
 
 
-def _question(
-    name: str | None, profile: Profile | None, profiles: Profiles, port: Mapping[str, Any], change: Change | None
-) -> Question:
+def _question(name: str | None, profile: Profile | None, profiles: Profiles, port: Mapping[str, Any]) -> Question:
     """The question of equal ports; an `InputError` has the reason why there is none."""
     if name is None:
         raise InputError("the port names no profile, and no rule applies to it")
@@ -143,5 +136,4 @@ def _question(
     if port["size"] is None:
         known = ", ".join(DEFAULTS)
         raise InputError(f"the port has no buffer; allowed: a size, or a platform with a documented default ({known})")
-    text = profile.filled(port, port["goals"])
-    return Question(text if change is None else change(text), Size.parse(port["size"]))
+    return Question(profile.filled(port, port["goals"]), Size.parse(port["size"]))

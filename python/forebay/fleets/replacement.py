@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.scenario import read
+from forebay.fleets.small_tables import refusal, rows
 
 __all__ = ["memories"]
 
 KEY = "platform"
 COLUMNS = ("platform", "bytes_per_port")
+#: Largest memory of a port, in bytes.
+MOST_BYTES = 10**15
 
 
 def memories(text: str) -> Mapping[str, int]:
@@ -26,17 +27,13 @@ def memories(text: str) -> Mapping[str, int]:
     key, _, name = text.partition("=")
     if key.strip() != KEY or not name.strip():
         raise InputError(f"found `{text}`; allowed: platform=FILE.csv with the columns {','.join(COLUMNS)}", "replace")
-    path = Path(name.strip())
-    rows = csv.DictReader(read(path).splitlines())
-    if rows.fieldnames is None or not set(COLUMNS) <= set(rows.fieldnames):
-        raise InputError(f"{path}: found other columns; allowed: {','.join(COLUMNS)}")
+    allowed = f"each platform once, with whole bytes from 1 to {MOST_BYTES:,}"
     found: dict[str, int] = {}
-    for row in rows:
-        text = row["bytes_per_port"] or ""
-        if not text.strip().isdecimal() or not int(text) or not row["platform"] or row["platform"] in found:
-            allowed = "each platform once, with whole bytes above 0"
-            raise InputError(f"{path}, line {rows.line_num}: found `{row['platform']},{text}`; allowed: {allowed}")
-        found[row["platform"]] = int(text)
-    if not found:
-        raise InputError(f"{path}: found no platform; allowed: {','.join(COLUMNS)}")
+    for place, cells in rows(Path(name.strip()), COLUMNS):
+        platform, number = (cells[column] for column in COLUMNS)
+        # Python refuses to read very long numbers.
+        is_size = number.isdecimal() and len(number) <= len(str(MOST_BYTES)) and 0 < int(number) <= MOST_BYTES
+        if not is_size or not platform or platform in found:
+            raise refusal(place, cells, allowed)
+        found[platform] = int(number)
     return found

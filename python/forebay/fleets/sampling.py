@@ -46,7 +46,7 @@ class SampleCheck:
 
     @classmethod
     def of(cls, decided: int, checked: int, wrong: int) -> SampleCheck:
-        """The check from its counts; a sample of all questions leaves no verdict to withdraw."""
+        """The check from its counts."""
         upper = upper_bound(decided, checked, wrong)
         return cls(decided, checked, wrong, upper, upper > MOST_ERRORS)
 
@@ -78,10 +78,17 @@ def upper_bound(decided: int, checked: int, wrong: int) -> float:
 
 def sample_size(decided: int) -> int:
     """The smallest sample whose bound is at most 5 % with one error in it; all questions if none is."""
-    low, high = 0, decided
+
+    def is_enough(size: int) -> bool:
+        return upper_bound(decided, size, min(ALLOWED, size)) <= MOST_ERRORS
+
+    # Samples are small, and the bound of a large one takes long.
+    low, high = 0, min(1, decided)
+    while high < decided and not is_enough(high):
+        low, high = high + 1, min(2 * high, decided)
     while low < high:
         middle = (low + high) // 2
-        if middle and upper_bound(decided, middle, min(ALLOWED, middle)) <= MOST_ERRORS:
+        if middle and is_enough(middle):
             high = middle
         else:
             low = middle + 1

@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import ForebayError, Interrupted
-from forebay.fleets.answer import WRONG, Judgment
-from forebay.fleets.measuring import DELAY, LOSS, Measuring
+from forebay.fleets.answer import WRONG, Judgment, PortVerdict
+from forebay.fleets.measuring import Measuring
+from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal
 from forebay.fleets.questions import Question
 from forebay.fleets.store import key_of
-from forebay.scenario import Progress
+from forebay.results.warning import Kind
 from forebay.search.recommendation import recommend
 
 __all__ = ["ranked", "search_stage"]
+
+#: Warnings of searches that a time limit ended or led over smaller links.
+LIMITED = frozenset({Kind.TIME_OVER, Kind.SCALED})
+#: Shortest time limit of a search, in seconds.
+LEAST_S = 1e-3
 
 
 def ranked(judgments: Mapping[str, Judgment], counts: Mapping[str, int]) -> list[str]:
@@ -37,7 +43,6 @@ def search_stage(
     *,
     full: int,
     folder: Path | None = None,
-    progress: Progress | None = None,
 ) -> dict[str, Judgment]:
     """Search where a change matters most.
 
@@ -51,8 +56,6 @@ def search_stage(
         Largest number of scenarios to search.
     folder : Path, optional
         Folder of the runs of a search that is interrupted.
-    progress : callable, optional
-        Called with the numbers of finished and of all searches.
 
     Returns
     -------
@@ -68,9 +71,7 @@ def search_stage(
         by_link.setdefault(questions[digest].link, []).append(digest)
     chosen = list(by_link.values())[:full]
     found: dict[str, Judgment] = {}
-    for number, digests in enumerate(chosen):
-        if progress is not None:
-            progress(number, len(chosen))
+    for digests in chosen:
         if measuring.until is not None and time.monotonic() >= measuring.until:
             break
         answer = _searched(questions[digests[0]], measuring, folder)
@@ -80,30 +81,35 @@ def search_stage(
 
 
 def _searched(question: Question, measuring: Measuring, folder: Path | None) -> Mapping[str, Any]:
-    """The answer of the search of a question's scenario, from the store or from a search."""
+    """The answer of the search of a question's scenario, from the store or from a search.
+
+    An answer that the time limit changed is not kept, so that a later call searches again.
+    """
     key = key_of("search", question.at(question.size))
     kept = measuring.store.get(key)
     if kept is None:
+        rest = None if measuring.until is None else max(LEAST_S, measuring.until - time.monotonic())
         try:
-            found = recommend(question.scenario(), jobs=measuring.jobs, scheduler=measuring.cluster, resume=folder)
+            found = recommend(
+                question.scenario(), within=rest, jobs=measuring.jobs, scheduler=measuring.cluster, resume=folder
+            )
         except Interrupted:
             raise
         except ForebayError as error:
             kept = {"refusal": str(error)}
         else:
-            point = None if found.buffer is None else found.at(found.buffer)
-            metrics = {} if point is None else point.metrics
-            lower = found.feasible_from
+            lower, upper = found.feasible_from, found.feasible_up_to
             kept = {
                 "verdict": found.verdict,
                 "bytes": getattr(found.buffer, "bytes", None),
                 "low_bytes": None if lower is None else getattr(lower.low, "bytes", None),
+                "up_bytes": None if upper is None else getattr(upper.buffer, "bytes", None),
                 "confidence": found.confidence,
                 "runs": found.cost.replications,
                 "binding": found.binding_goal,
-                "delay_s": metrics[DELAY].mean if DELAY in metrics else None,
-                "loss": metrics[LOSS].mean if LOSS in metrics else None,
             }
+            if any(warning.kind in LIMITED for warning in found.warnings):
+                return kept
         measuring.store.add(key, kept)
     return measuring.store.get(key) or {}
 
@@ -116,26 +122,36 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
     needed = answer.get("bytes")
     if answer.get("verdict") != "met" or not needed:
         return before
-    configured = question.scenario().buffer.bytes
-    low = answer["low_bytes"] or needed
-    verdict = before.verdict
+    scenario = question.scenario()
+    configured = scenario.buffer.bytes
+    low, up = answer["low_bytes"] or needed, answer["up_bytes"] or needed
+    # Without a goal on delay, twice the needed buffer is too large, if the packet runs say that it costs delay.
+    is_excess = before.verdict == "too large" and configured >= 2 * needed and not has_delay_goal(scenario.goals)
     if configured < low:
-        verdict = "too small"
-    elif configured >= needed and (
-        verdict in {"too small", "undecided"} or (configured < 2 * needed and "half" in before.reason)
-    ):
+        verdict: PortVerdict = "too small"
+    elif needed <= configured <= up and not is_excess:
         verdict = "fine"
+    elif (before.verdict, configured >= needed) in {("too small", False), ("too large", True)}:
+        verdict = before.verdict
+    else:
+        return before
+    is_new = verdict != before.verdict
+    severity = before.severity
+    if is_new:
+        severity = 1 + min(MOST_SEVERE, needed / configured - 1) if verdict == "too small" else 0.0
     return replace(
         before,
         verdict=verdict,
-        reason=before.reason if verdict == before.verdict else f"the search found {needed:.0f} bytes",
+        reason=f"the search found {needed:.0f} bytes" if is_new else before.reason,
         margin=configured / needed,
         margin_low=configured / needed,
         margin_high=configured / low,
         needed_bytes=needed,
         enough_bytes=needed,
         confidence=answer["confidence"],
+        cost_delay_s=None if is_new else before.cost_delay_s,
+        cost_loss=None if is_new else before.cost_loss,
         stage="search",
         runs=answer["runs"],
-        severity=before.severity if verdict in WRONG else 0.0,
+        severity=severity,
     )

@@ -83,10 +83,13 @@ class Store:
         return key in self._entries
 
     def add(self, key: str, found: Mapping[str, Any]) -> None:
-        """Keep a measurement; it is in the file when this returns."""
+        """Keep a measurement; it is in the file when this returns.
+
+        A refusal is kept in memory alone: with more memory, or on another worker, there may be a measurement.
+        """
         # As it is read again: texts of numbers are exact, and tuples become lists.
         found = json.loads(json.dumps(found))
         self._entries[key] = found
         self.added.add(key)
-        if self._batches is not None:
+        if self._batches is not None and "refusal" not in found:
             self._batches.add(journal.line({"key": key, "build": build.fingerprint(), "found": found}))

@@ -48,7 +48,9 @@ def _counts(answer: FleetAnswer) -> str:
 
 def _first(answer: FleetAnswer) -> str:
     if not answer.first:
-        return "No port has to be changed."
+        unknown = answer.counts["undecided"] + answer.counts["not answerable"]
+        known = f"No wrong buffer was found. Ports without a verdict: {unknown:,}."
+        return known if unknown else "No port has to be changed."
     digest = answer.first[0]
     port, others = answer.example(digest), answer.ports_of[digest] - 1
     judgment = answer.judgments[digest]
@@ -98,6 +100,7 @@ def _cost(judgment: Judgment) -> str:
 def _column_line(answer: FleetAnswer, column: str) -> str:
     """The counts of one of the columns of growth and replacement."""
     counts = answer.ports[column].drop_nulls().value_counts(sort=True)
-    listed = ", ".join(f"{each}: {number:,}" for each, number in sorted(counts.iter_rows()))
+    rows = [("today" if each == 0 else each, number) for each, number in sorted(counts.iter_rows())]
+    listed = ", ".join(f"{each}: {number:,}" for each, number in rows)
     name = "Too small in year" if column == "too_small_in" else f"Would {column.removeprefix('would_do_')} do"
     return f"{name} - {listed or 'no port'}"

@@ -1,4 +1,4 @@
-"""The intervals of the atlas at many places at once: the same interpolation as `forebay.atlas.prior`, with arrays."""
+"""The interpolation of `forebay.atlas.prior`, written a second time with arrays, so that tests can compare them."""
 
 from __future__ import annotations
 
