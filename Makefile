@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust check-python check-page audit format bench answers reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-by-hand mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
+.PHONY: help setup demo wasm lab lab-speed lab-memory test test-all tests page-tested rust-built cargo-test nextest check check-rust semver check-python check-page audit format bench answers reference kernel kernel-rows ns2-rows observed captured circle coverage checks gallery atlas manual docs mutants mutants-by-hand mutants-rust mutants-python man wheel sdist page lock clean tools fuzz
 
 help:
 	@echo "make setup      build everything into $(VENV)"
@@ -29,6 +29,7 @@ help:
 	@echo "make test       tests of every module and a sample of each long law, Rust and Python [SEED=N]: laws on other examples"
 	@echo "make test-all   every test: long laws, real time, browsers, installs and the gallery of papers [SEED=N]"
 	@echo "make check      formatting, lints, types"
+	@echo "make semver     changes of the public interface of the library crates since BASE=COMMIT, by default the last tag"
 	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
 	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]; WRITE=docs/background renews the tables there"
 	@echo "make answers    CPU time of answers as a ratio to an earlier commit: BASE=COMMIT [ONLY=dsl,campus,...] [ROUNDS=3] [QUICK=1]"
@@ -168,6 +169,13 @@ check: $(VENV)/.packages
 check-rust:
 	cargo fmt --all --check
 	+cargo clippy --workspace --all-targets --locked -- -D warnings
+	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# Against the library crates of a commit. It is no part of `make check` or `make test`: it needs an earlier commit,
+# a tool that takes minutes to install, and two builds of the documentation.
+semver:
+	@command -v cargo-semver-checks >/dev/null || { echo "make semver needs cargo-semver-checks: cargo install cargo-semver-checks --locked" >&2; exit 1; }
+	cargo semver-checks --package forebay-congestion --package forebay-discipline --baseline-rev "$(or $(BASE),$(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD))"
 
 check-python: $(VENV)/.packages
 	$(BIN)/ruff format --check python checks tests

@@ -16,6 +16,7 @@ import { Facts, Legend, LinkView } from "./link_view.tsx";
 import { LossView } from "./loss_view.tsx";
 import { Memo } from "./memo.ts";
 import { type Model, SHOWN_FLOWS } from "./model.ts";
+import { PausesView } from "./pauses_view.tsx";
 import { queueLimit } from "./queue_unit.ts";
 import { ChangeView, ReadoutsView } from "./readouts_view.tsx";
 import { Side, type Tab } from "./side.tsx";
@@ -153,6 +154,7 @@ export function App(props: Props): preact.JSX.Element {
                 onPackets={buffer.setPackets}
               />
               <Legend model={model} isDark={isDark} />
+              <PausesView model={model} />
               <Facts model={model} />
               <Transport model={model} />
               <ReadoutsView model={model} />

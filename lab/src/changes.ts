@@ -33,7 +33,16 @@ export function withBuffer(controls: Controls, value: number, unit: string): Edi
 }
 
 export function withQueue(controls: Controls, queue: string): Edit {
-  return { changes: [{ set: `link.queue=${queue}` }], controls: { ...controls, queue } };
+  return { changes: [{ set: `link.queue=${queue}` }], controls: { ...controls, queue, threshold: null } };
+}
+
+/** Sets the threshold of marks, in the unit that the text has. */
+export function withThreshold(controls: Controls, value: number, unit: string): Edit {
+  const threshold = { text: `${value}${unit}`, value, unit };
+  return {
+    changes: [{ set: `link.queue.threshold=${threshold.text}` }],
+    controls: { ...controls, threshold },
+  };
 }
 
 export function withCount(controls: Controls, group: GroupControls, count: number): Edit {

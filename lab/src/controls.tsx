@@ -11,6 +11,7 @@ import {
   withQueue,
   withRate,
   withRoundTrip,
+  withThreshold,
 } from "./changes.ts";
 import type { GroupControls, Controls as Values } from "./engine/protocol.ts";
 import { plain } from "./flow_names.ts";
@@ -26,9 +27,11 @@ const ROUND_TRIPS = [1, 2, 5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 600].map((
 /** Jitter in percent of the round-trip time, and background load in percent of the link's rate. */
 const JITTERS = [0, 1, 2, 5, 10, 20, 50, 100];
 const SHARES = [0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 120];
+/** Thresholds of marks, in the unit of the text. */
+const THRESHOLDS = [1, 2, 5, 10, 20, 30, 65, 100, 200, 400, 1000];
 const COUNTS = [1, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 100, 200, 500];
 /** Control values before the first scenario. */
-const EMPTY: Values = { rate: null, buffer: null, queue: "droptail", groups: [] };
+const EMPTY: Values = { rate: null, buffer: null, queue: "droptail", threshold: null, groups: [] };
 
 interface Props {
   model: Model;
@@ -60,6 +63,16 @@ export function Controls({ model }: { model: Model }): preact.JSX.Element {
           options={model.description?.disciplines ?? []}
           set={(queue) => model.change(withQueue(values, queue))}
         />
+        {values.threshold && (
+          <Steps
+            label="Threshold K"
+            term="threshold"
+            value={values.threshold.value}
+            shown={values.threshold.text}
+            steps={THRESHOLDS}
+            set={(size) => model.change(withThreshold(values, size, values.threshold?.unit ?? "p"))}
+          />
+        )}
       </fieldset>
       {groups
         .slice(0, MAX_GROUPS)

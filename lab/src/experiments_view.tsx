@@ -1,4 +1,4 @@
-/** Shelf of experiments in three levels, and the steps of one: question and guess, run, answer, paper. */
+/** Shelf of experiments in four levels, and the steps of one: question and guess, run, answer, paper. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AnswerPicture, Table, verdict } from "./answer_view.tsx";
@@ -70,7 +70,7 @@ export function Experiments(props: Props): preact.JSX.Element {
       <h2 id="experiment-title" tabIndex={-1} ref={top}>
         Guess, then see
       </h2>
-      <p>Fifteen experiments in three levels. Each asks a question, and the simulation answers it.</p>
+      <p>Seventeen experiments in four levels. Each asks a question, and the simulation answers it.</p>
       {LEVELS.map(({ title, goal }, level) => (
         <div class="level" key={title}>
           <h3>

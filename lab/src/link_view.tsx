@@ -55,6 +55,7 @@ export function LinkView({ model, isDark, isStill, packets, onPackets }: Props):
           link: resolved?.links[at]
             ? `${rate(resolved.links[at].rate_bps).replace(/\.0+(?=\D)/, "")} link`
             : "link",
+          isHeld: link?.pauses?.isPaused ?? false,
           contents: contentsText(link?.waitingPackets ?? 0, packets, limit),
           isPlaying: model.phase === "playing",
           ...appearance,

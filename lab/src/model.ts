@@ -37,6 +37,8 @@ export interface Report {
   engine: string;
   metrics: Record<string, Metric | undefined>;
   groups?: { name: string; metrics: Record<string, Metric | undefined> }[];
+  /** Links besides the target. */
+  links?: { name: string; metrics: Record<string, Metric | undefined> }[];
   buffer: { packets: number; bytes: number; seconds: number; bdp: number | null };
   warnings?: string[];
 }

@@ -22,6 +22,8 @@ export interface View {
   rest: string;
   /** Label of the link, such as its rate. */
   link: string;
+  /** Whether a pause stops the link. */
+  isHeld: boolean;
   /** Label of the queue's contents. */
   contents: string;
   isDark: boolean;
@@ -221,6 +223,14 @@ export class Scene {
     context.textAlign = "right";
     context.fillText(view.link, width - 4, box.bottom + 14);
     context.fillText(view.contents, box.right, box.top - letters);
+    if (view.isHeld) {
+      // A sign and a word: color alone would not tell.
+      context.fillStyle = getComputedStyle(this.#canvas).getPropertyValue("--wrong").trim() || ink;
+      const middle = (box.top + box.bottom) / 2;
+      for (const left of [box.right + 8, box.right + 15]) context.fillRect(left, middle - 9, 4, 18);
+      context.fillText("paused", width - 4, box.top - letters);
+      context.fillStyle = ink;
+    }
     context.textAlign = "left";
     context.fillText("packets", 4, (box.top + box.bottom) / 2 - letters);
     if (this.#painted.some(({ kind }) => kind === "dropped"))

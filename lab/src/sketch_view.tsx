@@ -61,6 +61,7 @@ function Row({ row, isDark }: { row: SketchRow; isDark: boolean }): preact.JSX.E
         />
       ))}
       {has.includes("losses") && <path class="cross" d={`M${left - 7} 25l6 6m0 -6l-6 6`} />}
+      {has.includes("pauses") && <path class="pause" d={`M${left - 9} 12v10m5 -10v10`} />}
       {has.includes("marks") && <rect class="marked" x={RIGHT + 10} y={13} width={8} height={8} />}
     </>
   );

@@ -27,6 +27,9 @@ export const TERMS = {
   fluid: "Fluid model: flows are rates without single packets. It needs no simulation, and ignores bursts.",
   closed: "Closed form: a formula from the literature, which gives its result at once.",
   packets: "Packet-level model: every packet is simulated.",
+  pause:
+    "A lossless queue stops a sender before its memory is full. A stopped link holds all of its packets, also those that go elsewhere.",
+  threshold: "K: packets that find at least this many packets in the queue are marked.",
   long_flow:
     "A flow that lasts long enough for congestion control to set its rate. It is also called an elephant.",
 } as const;

@@ -13,7 +13,7 @@ import { RESOLVED } from "./resolved.ts";
 
 const BUFFER = { packets: 100, bytes: 150_000, seconds: 0.06, bdp: 0.5 };
 const CONTROLS = {
-  ...{ rate: null, queue: "droptail", groups: [] },
+  ...{ rate: null, queue: "droptail", threshold: null, groups: [] },
   buffer: { text: "100p", value: 100, unit: "p" },
 };
 

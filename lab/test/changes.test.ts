@@ -16,6 +16,7 @@ import {
   withQueue,
   withRate,
   withRoundTrip,
+  withThreshold,
 } from "../src/changes.ts";
 import type { Controls, GroupControls, Resolved } from "../src/engine/protocol.ts";
 import { EXPERIMENTS } from "../src/experiments/index.ts";
@@ -83,6 +84,7 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
       rate: { text: "10Mbps", value: 1e7 },
       buffer: { text: "20p", value: 20, unit: "p" },
       queue: "droptail",
+      threshold: null,
       groups: [
         {
           ...{ key: "one", name: "one", counted: true, count: 2, controller: "cubic", load: null },
@@ -105,6 +107,8 @@ describe.skipIf(!HAS_ENGINES)("in the engines", () => {
     const one = groupOf(controls, 0);
     expect(edited(TEXT, withRate(controls, 2e7))).toBe(TEXT.replace("10Mbps", "20Mbps"));
     expect(edited(TEXT, withBuffer(controls, 0.5, "BDP"))).toBe(TEXT.replace("20p", "0.5BDP"));
+    const marked = TEXT.replace('"20p"', '"20p"\nqueue = { kind = "step", threshold = "5p" }');
+    expect(edited(marked, withThreshold(controlsOf(marked), 30, "p"))).toBe(marked.replace("5p", "30p"));
     expect(edited(TEXT, withQueue(controls, "codel"))).toBe(TEXT.replace('"20p"', '"20p"\nqueue = "codel"'));
     expect(edited(TEXT, withCount(controls, one, 5))).toBe(TEXT.replace("count = 2", "count = 5"));
     expect(edited(TEXT, withCongestionControl(controls, one, "bbr"))).toContain('cca = "bbr"\n\n# It comes');

@@ -66,7 +66,7 @@ test("long text without a code is searched at once", () => {
 });
 
 test("each experiment is in one level and has a sketch, a reason, a meaning and a paper", () => {
-  expect(LEVELS).toHaveLength(3);
+  expect(LEVELS).toHaveLength(4);
   expect(EXPERIMENTS.map(({ id }) => id)).toEqual(LEVELS.flatMap(({ ids }) => ids));
   for (const { id, rows, reason, meaning, links } of EXPERIMENTS) {
     expect(rows.length, id).toBeGreaterThanOrEqual(2);

@@ -19,7 +19,10 @@ const COLUMNS: Columns = {
     "delivered_bytes",
     ...["column_s", "first_column", "columns", "bands", "signals", "dropped", "marked"],
   ],
-  link: ["marks", "drops", "arrivals", "utilization", "backlog_s", "waiting_packets"],
+  link: [
+    ...["pausing_s", "paused_senders", "paused_s", "paused", "marks", "drops", "arrivals"],
+    ...["utilization", "backlog_s", "waiting_packets"],
+  ],
   flow: [
     ...["dropped", "arrived", "timeouts", "retransmissions", "rtt_s", "ssthresh_packets"],
     ...["cwnd_packets", "active", "group", "flow"],
@@ -35,7 +38,7 @@ const COLUMNS: Columns = {
 
 function figures(missed: number): Float64Array {
   const header = [missed, -1, 70, 2.5, 1, 2, 1, 2, 1, 4, 6000, 0.5, 3, 2, 4, 1, 9, 8];
-  const links = [1, 2, 3, 0.4, 5, 6, 7, 8, 9, 0.1, 11, 12];
+  const links = [0.5, 4, 0.25, 1, 1, 2, 3, 0.4, 5, 6, ...Array(4).fill(Number.NaN), 7, 8, 9, 0.1, 11, 12];
   const flow = [21, 22, 23, 24, 0.26, 27, 28, 1, 2, 3];
   const packetEvents = [0, 1500, 7, 0, 3, 1, 2.25, 1, 40, 8, 1, 4, 3, 2.5];
   const senderStates = [31, 32, 33, 0.34, 35, 36, 1, 1, 2.4];
@@ -63,8 +66,14 @@ test("every figure is found by its name in any order of columns", () => {
   const { timeS, events, hasEnded, missedPacketEvents, deliveredBytes } = picture;
   expect([timeS, events, hasEnded, missedPacketEvents, deliveredBytes]).toEqual([2.5, 70, true, 0, 6000]);
   expect(picture.links).toEqual([
-    { waitingPackets: 6, backlogS: 5, utilization: 0.4, arrivals: 3, drops: 2, marks: 1 },
-    { waitingPackets: 12, backlogS: 11, utilization: 0.1, arrivals: 9, drops: 8, marks: 7 },
+    {
+      ...{ waitingPackets: 6, backlogS: 5, utilization: 0.4, arrivals: 3, drops: 2, marks: 1 },
+      pauses: { isPaused: true, pausedS: 0.25, pausedSenders: 4, pausingS: 0.5 },
+    },
+    {
+      ...{ waitingPackets: 12, backlogS: 11, utilization: 0.1, arrivals: 9, drops: 8, marks: 7 },
+      pauses: null,
+    },
   ]);
   expect(picture.flows).toEqual([
     {

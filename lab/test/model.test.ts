@@ -12,7 +12,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 const CONTROLS: Controls = {
-  ...{ buffer: null, queue: "droptail", groups: [] },
+  ...{ buffer: null, queue: "droptail", threshold: null, groups: [] },
   rate: { text: "1Mbps", value: 1e6 },
 };
 

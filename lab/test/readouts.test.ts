@@ -12,7 +12,15 @@ function resolved(flows: number): typeof RESOLVED {
 
 /** Picture of a link at 80 % that drops every tenth packet, with flows that deliver 1.92 MB per second. */
 function picture(timeS: number, flows: readonly number[], arrivals = 2000 * timeS): Picture {
-  const link = { waitingPackets: 0, backlogS: 0, utilization: 0.8, arrivals, drops: arrivals / 10, marks: 0 };
+  const link = {
+    waitingPackets: 0,
+    backlogS: 0,
+    utilization: 0.8,
+    arrivals,
+    drops: arrivals / 10,
+    marks: 0,
+    pauses: null,
+  };
   const each = (flow: number): FlowFigures => ({
     ...{ flow, group: 0, isActive: true, cwndPackets: 1, ssthreshPackets: 1, rttS: 0.05 },
     ...{ retransmissions: 0, timeouts: 0, dropped: 0 },

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from forebay.fabric.headroom import headroom
     from forebay.fabric.headroom_answer import Headroom
     from forebay.fabric.switch_audit import audit
+    from forebay.fleets.answer import FleetAnswer, Judgment
+    from forebay.fleets.auditing import FleetExecution, fleet
     from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
@@ -77,12 +79,15 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Finding",
+    "FleetAnswer",
+    "FleetExecution",
     "ForebayError",
     "Gallery",
     "GroupReport",
     "Headroom",
     "InputError",
     "Interrupted",
+    "Judgment",
     "LinkReport",
     "Metric",
     "PortSizing",
@@ -104,6 +109,7 @@ __all__ = [
     "emulate",
     "explain",
     "feasible_map",
+    "fleet",
     "headroom",
     "observe",
     "recommend",
@@ -130,9 +136,12 @@ _HOMES = {
     "Estimate": "forebay.results.report",
     "Explanation": "forebay.explanation",
     "Finding": "forebay.fabric.audit_answer",
+    "FleetAnswer": "forebay.fleets.answer",
+    "FleetExecution": "forebay.fleets.auditing",
     "Gallery": "forebay.papers.gallery",
     "GroupReport": "forebay.results.report",
     "Headroom": "forebay.fabric.headroom_answer",
+    "Judgment": "forebay.fleets.answer",
     "LinkReport": "forebay.results.report",
     "Metric": "forebay._core",
     "PortSizing": "forebay.search.port_answer",
@@ -151,6 +160,7 @@ _HOMES = {
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
+    "fleet": "forebay.fleets.auditing",
     "headroom": "forebay.fabric.headroom",
     "observe": "forebay.observation.observing",
     "recommend": "forebay.search.recommendation",

@@ -19,7 +19,7 @@ from forebay.extras import EXTRAS, how_to_get, need
 from tests.support.commands import without_costs
 from tests.support.forked import Answer
 from tests.support.paths import PAGE, ROOT
-from tests.support.scenarios import SMALL
+from tests.support.scenarios import PORTS, PROFILE, SMALL
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MODULES = {module for extra in EXTRAS for module in extra.modules}
@@ -61,6 +61,7 @@ CALLS: tuple[tuple[list[str], set[str]], ...] = (
     (["emulate", "small.toml", "--trace", "made", "--as", "nobody", "--", "true"], {"polars"}),
     (["explain", "utilization"], set()),
     (["lab", "small.toml", "--no-open", "--out", "made/lab.html"], set()),
+    (["fleet", "ports.csv", "--profiles", "profiles", "--out", "made/fleet"], {"polars"}),
     (["translate", "interface.txt"], set()),
     (["headroom", "--rate", "100Gbps", "--cable", "300m"], set()),
     (["conformance", f"{ROOT}/examples/algorithms/newreno.py:NewReno", "--allow-code"], set()),
@@ -85,6 +86,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("extras")
     for name, text in (("small.toml", SMALL), ("flows.csv", FLOWS), ("interface.txt", "x\n")):
         (found / name).write_text(text, encoding="utf-8")
+    (found / "profiles").mkdir()
+    (found / "profiles" / "small.toml").write_text(PROFILE, encoding="utf-8")
+    (found / "ports.csv").write_text(PORTS, encoding="utf-8")
     assert hidden([], ["sweep", "small.toml", "--over", "link.buffer=5p,9p", "--out", "swept"], found).code == 0
     return found
 

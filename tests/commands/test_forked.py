@@ -26,6 +26,7 @@ CALLS = {
     "check": ("check", "small.toml", *SHORT),
     "compare": ("compare", "small.toml", *SHORT, "--points", "2"),
     "sweep": ("sweep", "small.toml", *SHORT, "--over", "link.buffer=5p,20p", "--out", "swept"),
+    "fleet": ("fleet", "nothing.csv", "--out", "audited"),
     "emulate": ("emulate", "nothing.toml"),
     "observe": ("observe", "small.toml"),
     "lab": ("lab", "nothing.toml", "--no-open"),

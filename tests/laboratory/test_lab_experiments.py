@@ -21,7 +21,7 @@ from tests.support.shelf import Shelf
 #: Each experiment's id, in their order.
 NAMES = [
     line.split('"')[1]
-    for file in ("papers", "today")
+    for file in ("papers", "today", "lossless")
     for line in (ROOT / f"lab/src/experiments/{file}.ts").read_text(encoding="utf-8").splitlines()
     if line.startswith("    id: ")
 ]

@@ -31,7 +31,10 @@ from tests.support.scenarios import SMALL
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 
 #: Pages whose commands run in the first tier, too.
-FIRST = {"README.md", "CONTRIBUTING.md", "docs/guides/check.md", "docs/guides/compare.md"}
+FIRST = {
+    *("README.md", "CONTRIBUTING.md", "docs/guides/check.md", "docs/guides/compare.md"),
+    *("docs/tutorials/incast-port.md", "docs/tutorials/pause-spreads.md"),
+}
 
 #: Commands that are not run here, and why; a word at the beginning stands for all commands that begin with it.
 MARKED = {
@@ -240,6 +243,10 @@ def _prepare(page: str, folder: Path) -> None:
     if page == "docs/guides/headroom.md":
         rows = next(block for block in _code(page) if block.text.startswith("# speed cable"))
         (folder / "pg_profile_lookup.ini").write_text(rows.text, encoding="utf-8")
+    scenarios = {"docs/tutorials/incast-port.md": "port.toml", "docs/tutorials/pause-spreads.md": "chain.toml"}
+    if page in scenarios:
+        scenario = next(block for block in _code(page) if block.text.startswith("title"))
+        (folder / scenarios[page]).write_text(scenario.text, encoding="utf-8")
     if page == "docs/guides/audit-switch.md":
         config = next(block for block in _code(page) if block.text.startswith("{"))
         (folder / "config_db.json").write_text(config.text, encoding="utf-8")

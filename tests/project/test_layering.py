@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("scenario",),
     ("atlas", "configuration", "fabric", "measurement"),
     ("comparison", "contract", "explanation", "laboratory", "observation", "search", "sweeps"),
+    ("fleets",),
     ("views",),
     ("papers",),
     ("commands",),

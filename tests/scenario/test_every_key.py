@@ -61,7 +61,10 @@ VALUES: Mapping[str, tuple[str, str]] = {
     ),
     "links.1.target": ("true", "true"),
     "memories.chip.size": ("2MB", "3MB"),
-    "memories.chip.threshold": ("abm", "dynamic"),
+    "memories.chip.threshold": ("abm", "lqd"),
+    "memories.chip.cell": ("192B", "208B"),
+    "memories.chip.pfc_counters": ("queue", "ingress"),
+    "memories.chip.headroom": ("3kB", "4kB"),
     "flows.long.name": ("short", "long"),
     "flows.long.count": ("3", "4"),
     "flows.long.cca": ("newreno", "vegas"),
@@ -164,6 +167,11 @@ def with_workload(kind: str) -> str:
 NEEDED = {
     "links.1.memory_": ('name = "far"', 'name = "far"\nmemory = "chip"'),
     "links.1.pfc": ('name = "noise"\nworkload = { poisson = { rate = "1Mbps" } }', 'name = "noise"\nrtt = "9ms"'),
+    "memories.chip.headroom": (
+        'name = "far"',
+        'name = "far"\nmemory = "chip"\nqueue = { kind = "classes", classes = [{ name = "a", groups = ["long"], '
+        'pfc = { xoff = "9kB", xon = "6kB", headroom = "5kB" } }, { name = "b" }] }',
+    ),
 }
 
 

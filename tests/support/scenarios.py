@@ -75,3 +75,7 @@ replications = 4
 [goal]
 "home.loss_rate" = "<= 1%"
 """
+
+#: The small link as a profile of `fleet`, and two ports that use it.
+PROFILE = SMALL.replace('"2Mbps"', '"{rate}"').replace('"20p"', '"{buffer}"')
+PORTS = "device,port,rate_bps,buffer\na,eth0,2000000,9 packets\nb,eth1,2000000,10 packets\n"

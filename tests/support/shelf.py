@@ -85,7 +85,8 @@ def figure(report: dict[str, Any], metric: str) -> float:
     group, _, name = metric.rpartition(".")
     metrics = report["metrics"]
     if group:
-        [metrics] = [each["metrics"] for each in report["groups"] if each["name"] == group]
+        parts = [*report["groups"], *report.get("links", [])]
+        [metrics] = [each["metrics"] for each in parts if each["name"] == group]
     return float(metrics[name]["mean"])
 
 
@@ -99,6 +100,8 @@ def shown(value: float, unit: str) -> str:
     if unit == "rate":
         scale, name = next(each for each in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")) if value >= each[0])
         return f"{digits(value / scale)}{SPACE}{name}b/s"
+    if unit == "number":
+        return digits(value)
     raise AssertionError(unit)
 
 

@@ -18,6 +18,8 @@ pub(crate) struct Controls {
     /// Buffer of the target link, in its own unit.
     buffer: Option<Buffer>,
     queue: &'static str,
+    /// Threshold above which the queue `step` marks packets.
+    threshold: Option<Buffer>,
     groups: Vec<GroupControls>,
 }
 
@@ -28,6 +30,7 @@ struct Quantity {
     value: f64,
 }
 
+/// A size as it is written.
 #[derive(Debug, Serialize)]
 struct Buffer {
     text: String,
@@ -112,18 +115,24 @@ impl Controls {
         });
         Ok(Self {
             rate: quantity::<Rate>(&link["rate"], |rate| rate.as_bits_per_second() as f64),
-            buffer: link["buffer"].as_str().and_then(|text| {
-                let (value, unit) = split_quantity(text)?;
-                Some(Buffer {
-                    text: text.to_owned(),
-                    value,
-                    unit: unit.to_owned(),
-                })
-            }),
+            buffer: size_of(&link["buffer"]),
+            threshold: (link["queue"]["kind"] == "step")
+                .then(|| size_of(&link["queue"]["threshold"]))
+                .flatten(),
             queue: scenario.links()[target].discipline.name(),
             groups: groups.collect(),
         })
     }
+}
+
+fn size_of(written: &Value) -> Option<Buffer> {
+    let text = written.as_str()?;
+    let (value, unit) = split_quantity(text)?;
+    Some(Buffer {
+        text: text.to_owned(),
+        value,
+        unit: unit.to_owned(),
+    })
 }
 
 fn quantity<T: FromStr>(written: &Value, number: impl Fn(T) -> f64) -> Option<Quantity> {

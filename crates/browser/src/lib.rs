@@ -2,12 +2,12 @@
 //! numbers. This crate converts and calls. It contains no science, imports nothing from its page,
 //! and reads no clock.
 //!
-//! 1. A page's worker writes a [`request`] into linear memory, calls [`exports`] and reads the
+//! 1. A page's worker writes a `request` into linear memory, calls [`exports`] and reads the
 //!    answer from there.
-//! 2. [`laboratory`] checks the scenario, with the same errors at the same lines as everywhere.
+//! 2. `laboratory` checks the scenario, with the same errors at the same lines as everywhere.
 //! 3. Closed forms and the fluid engine answer at once.
-//! 4. A packet-level run continues with each call ([`running`]), with a [`picture`] in between. The
-//!    chart of a run and its lists of [`signals`] depend on the scenario, on the seed and on the
+//! 4. A packet-level run continues with each call (`running`), with a `picture` in between. The
+//!    chart of a run and its lists of `signals` depend on the scenario, on the seed and on the
 //!    time alone, whatever the calls.
 //!
 //! # Limits

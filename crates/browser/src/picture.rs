@@ -31,14 +31,21 @@ pub const HEADER: [&str; 17] = [
     "marked",
 ];
 
-/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`].
-pub const LINK: [&str; 6] = [
+/// Columns of a link, in the order of the scenario: [`forebay_packet::LinkPicture`]. The last four
+/// are no numbers where the link takes no part in pauses. `paused` is 1 while it is paused,
+/// `paused_s` the time for which it was paused, `paused_senders` the number of senders that its
+/// queue pauses now, and `pausing_s` the time for which it paused one.
+pub const LINK: [&str; 10] = [
     "waiting_packets",
     "backlog_s",
     "utilization",
     "arrivals",
     "drops",
     "marks",
+    "paused",
+    "paused_s",
+    "paused_senders",
+    "pausing_s",
 ];
 
 /// Columns of a flow with congestion control: [`forebay_packet::FlowPicture`].
@@ -137,7 +144,15 @@ pub(crate) fn draw(
     ]);
     figures.resize(HEADER.len(), 0.0);
     for link in links {
-        let row: [f64; LINK.len()] = [
+        let pauses = link.pauses.map_or([f64::NAN; 4], |pauses| {
+            [
+                f64::from(pauses.is_paused),
+                pauses.paused.as_secs_f64(),
+                pauses.senders as f64,
+                pauses.pausing.as_secs_f64(),
+            ]
+        });
+        let state: [f64; LINK.len() - 4] = [
             link.waiting as f64,
             link.backlog_s,
             link.utilization,
@@ -145,7 +160,8 @@ pub(crate) fn draw(
             link.drops as f64,
             link.marks as f64,
         ];
-        figures.extend(row);
+        figures.extend(state);
+        figures.extend(pauses);
     }
     for flow in flows {
         let row: [f64; FLOW.len()] = [

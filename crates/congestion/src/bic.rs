@@ -12,7 +12,7 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-pub use linux_2_6::Linux26Bic;
+pub(crate) use linux_2_6::Linux26Bic;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;

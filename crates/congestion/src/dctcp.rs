@@ -63,7 +63,7 @@ impl WindowGrowth for DctcpGrowth {
 }
 
 /// DCTCP on packets.
-pub type DctcpController = Classic<Standard, DctcpGrowth>;
+pub(crate) type DctcpController = Classic<Standard, DctcpGrowth>;
 
 impl Registered for DctcpController {
     const DESCRIPTION: Description = Description::scalable(parameter::Description {

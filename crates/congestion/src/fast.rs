@@ -65,7 +65,7 @@ impl WindowGrowth for FastGrowth {
 }
 
 /// FAST on packets.
-pub type FastController = Classic<Standard, FastGrowth>;
+pub(crate) type FastController = Classic<Standard, FastGrowth>;
 
 impl Registered for FastController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {

@@ -130,7 +130,7 @@ impl WindowGrowth for IllinoisGrowth {
 }
 
 /// TCP-Illinois on packets.
-pub type IllinoisController = Classic<Standard, IllinoisGrowth>;
+pub(crate) type IllinoisController = Classic<Standard, IllinoisGrowth>;
 
 impl Registered for IllinoisController {
     const DESCRIPTION: Description = Description::classic(parameter::Description {

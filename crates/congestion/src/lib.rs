@@ -1,58 +1,78 @@
 //! Congestion controllers: one file each.
 //!
-//! A controller may have two faces: the packet face, driven by acknowledgments
-//! and loss signals of the packet engine, and the fluid face, a differential
-//! equation with multiplicative cuts for the fluid engine.
+//! 1. [`descriptions`] lists the controllers, with their parameters and sources.
+//! 2. [`controller`] makes one by its name. It implements [`packet::CongestionControl`]: the packet
+//!    engine hands it acknowledgments and congestion events, and it changes a [`packet::Window`].
+//! 3. [`fluid_law`] gives the fluid model of a name: a differential equation with multiplicative
+//!    cuts. Some controllers have none.
+//! 4. [`custom`] registers controllers of a user under further names.
 //!
-//! A new slow start or window growth is one file, and the controller that is made of it.
-
+//! Windows are in packets. A controller draws its random numbers from one stream, so that equal
+//! inputs give equal windows. Modules that are public beside these have laws and response functions
+//! that other engines and tests use. All other modules are private: their controllers have names.
 //!
-//! Files from below: [`packet`] and [`law`] say what the faces are, [`classic`] what a controller
-//! of two parts is, [`slow_start`] has the first parts; then a file per controller, in which the
-//! second part and the description are; [`fluid`] and the registry list them.
+//! ```
+//! use forebay_congestion::packet::{Ack, CongestionControl, Path, Window};
+//! use forebay_congestion::{controller, descriptions, fluid_law};
+//! use forebay_random::{Purpose, Seed, StreamKey};
+//! use forebay_units::Time;
+//! use forebay_units::parameter::Parameters;
+//!
+//! let random = StreamKey::new(Seed::default(), 0, Purpose::Controller);
+//! for description in descriptions() {
+//!     let parameters = Parameters::defaults(description.parameters);
+//!     let mut control = controller(description.name, &parameters, random).expect("registered");
+//!     let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+//!     let ack = Ack { acked: 1.0, now: Time::from_millis(50) };
+//!     control.on_ack(&mut window, &ack, &Path::default());
+//!     assert!(window.cwnd >= 1.0, "{}", description.name);
+//! }
+//! assert!(controller("no such controller", &Parameters::defaults(&[]), random).is_none());
+//! assert!(fluid_law("newreno", &Parameters::defaults(&[])).is_some());
+//! ```
 
 mod ack_ratio;
 pub mod aimd;
-pub mod bbr;
-pub mod bbr3;
-pub mod bic;
+mod bbr;
+mod bbr3;
+mod bic;
 mod bottleneck;
-pub mod cdg;
-pub mod classic;
+mod cdg;
+mod classic;
 #[cfg(test)]
 mod composition_tests;
-pub mod copa;
+mod copa;
 pub mod cubic;
 pub mod custom;
-pub mod dcqcn;
-pub mod dctcp;
-pub mod fast;
+mod dcqcn;
+mod dctcp;
+mod fast;
 mod filter;
 pub mod fluid;
-pub mod hpcc;
+mod hpcc;
 pub mod hstcp;
 pub mod htcp;
-pub mod illinois;
-pub mod law;
-pub mod ledbat;
-pub mod ledbatpp;
+mod illinois;
+mod law;
+mod ledbat;
+mod ledbatpp;
 pub mod newreno;
 mod one_of;
 mod own_window;
 pub mod packet;
 mod policer;
-pub mod prague;
+mod prague;
 mod queueing_delay;
-pub mod registration;
+mod registration;
 mod registry;
 pub mod scalable;
 pub mod segmentation;
-pub mod slow_start;
-pub mod swift;
+mod slow_start;
+mod swift;
 pub mod telemetry;
-pub mod timely;
-pub mod vegas;
-pub mod westwood;
+mod timely;
+mod vegas;
+mod westwood;
 mod whole_packets;
 
 pub use fluid::fluid_law;

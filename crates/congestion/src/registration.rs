@@ -74,7 +74,7 @@ impl Description {
 }
 
 /// A controller under its own name in scenario files.
-pub trait Registered: CongestionControl {
+pub(crate) trait Registered: CongestionControl {
     /// The description in the registry.
     const DESCRIPTION: Description;
 

@@ -18,7 +18,7 @@ macro_rules! controllers {
             /// Any registered controller.
             pub enum Controller {
                 $(
-                    #[doc = concat!("See [`", stringify!($type), "`].")]
+                    #[doc = concat!("The controller `", stringify!($type), "`.")]
                     $variant($type),
                 )+
                 /// A controller of a user.

@@ -9,10 +9,10 @@ mod limited;
 mod standard;
 mod up_to_threshold;
 
-pub use every_other_round::{AlternateRounds, EveryOtherRound};
-pub use hystart::Hystart;
-pub use hystart_ms::MillisecondHystart;
-pub use hystart_plus_plus::HystartPlusPlus;
-pub use limited::Limited;
-pub use standard::Standard;
-pub use up_to_threshold::UpToThreshold;
+pub(crate) use every_other_round::{AlternateRounds, EveryOtherRound};
+pub(crate) use hystart::Hystart;
+pub(crate) use hystart_ms::MillisecondHystart;
+pub(crate) use hystart_plus_plus::HystartPlusPlus;
+pub(crate) use limited::Limited;
+pub(crate) use standard::Standard;
+pub(crate) use up_to_threshold::UpToThreshold;

@@ -13,8 +13,8 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-pub use linux::LinuxVegas;
-pub use linux_2_6::Linux26Vegas;
+pub(crate) use linux::LinuxVegas;
+pub(crate) use linux_2_6::Linux26Vegas;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;

@@ -7,7 +7,7 @@ use forebay_random::StreamKey;
 use forebay_units::Time;
 use forebay_units::parameter::{self, Parameter, ParameterKind, Parameters, Value};
 
-pub use linux::LinuxWestwood;
+pub(crate) use linux::LinuxWestwood;
 
 use crate::classic::{Classic, WindowGrowth};
 use crate::one_of::one_of;

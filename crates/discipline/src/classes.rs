@@ -408,6 +408,33 @@ impl Classes {
         }
     }
 
+    /// The class with the most bytes; of equal classes the last one.
+    fn longest(&self) -> Option<usize> {
+        let members = self.members.iter().enumerate();
+        let longest = members.max_by_key(|(_, class)| class.queue.backlog().bytes);
+        longest.map(|(at, _)| at)
+    }
+
+    /// Whether another class has more bytes than the one of this group with a packet of `size`
+    /// bytes more.
+    pub fn has_longer(&self, group: u16, size: u32) -> bool {
+        let own = self.backlog_of(self.class_of(group)).bytes + u64::from(size);
+        let longest = self.longest();
+        longest.is_some_and(|at| self.backlog_of(at).bytes > own)
+    }
+
+    /// Removes a packet from the class with the most bytes; of equal classes from the last one.
+    pub(crate) fn push_out_longest(&mut self, port: &mut Port) -> Option<Packet> {
+        let at = self
+            .longest()
+            .filter(|at| self.members[*at].is_backlogged())?;
+        let packet = self.changing(at, |queue| queue.push_out(port));
+        if self.sending != Some(at) {
+            self.note_empty(at, port.now);
+        }
+        packet
+    }
+
     /// Updates the class after a packet of it has left or was dropped.
     fn note_empty(&mut self, at: usize, now: Time) {
         let class = &mut self.members[at];

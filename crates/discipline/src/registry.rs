@@ -90,9 +90,12 @@ macro_rules! disciplines {
         impl Queue {
             /// Removes a packet to make room for another: the last of a first-in-first-out queue,
             /// otherwise the one that would leave next.
-            pub(crate) fn push_out(&mut self, port: &mut Port) -> Option<Packet> {
-                if let Self::Fifo(queue) = self {
-                    return queue.take_last();
+            /// Classes remove it from the class with the most bytes.
+            pub fn push_out(&mut self, port: &mut Port) -> Option<Packet> {
+                match self {
+                    Self::Fifo(queue) => return queue.take_last(),
+                    Self::Classes(classes) => return classes.push_out_longest(port),
+                    _ => {}
                 }
                 let marks = port.marks;
                 let packet = self.dequeue(port);

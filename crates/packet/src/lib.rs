@@ -2,13 +2,13 @@
 //! Events, traffic, links and measurements are those of [`forebay_simulation`]; this crate has the
 //! two ends of every connection.
 //!
-//! 1. A delivery reaches the [`hosts`], which hold all connections.
-//! 2. A [`connection`] is a sender and its receiver. Its guide follows an acknowledgment through
-//!    them. Receivers whose acknowledgments cross links are in [`reverse`].
+//! 1. A delivery reaches the `hosts`, which hold all connections.
+//! 2. A `connection` is a sender and its receiver. Its guide follows an acknowledgment through
+//!    them. Receivers whose acknowledgments cross links are in `reverse`.
 //! 3. The packets that it may send enter the network through the access link of the flow.
 //!
-//! [`stepwise`] lets a caller watch a run while it goes on. [`tcp_options`] records the TCP headers
-//! of packets. [`memory_estimate`] states the memory of a run. Each file uses only files below it.
+//! `stepwise` lets a caller watch a run while it goes on. `tcp_options` records the TCP headers
+//! of packets. `memory_estimate` states the memory of a run. Each file uses only files below it.
 
 mod connection;
 mod ends;

@@ -7,7 +7,7 @@ mod follower;
 
 use forebay_scenario::{EngineError, Report, RunOptions, Scenario};
 pub use forebay_simulation::WINDOW_UNIT;
-use forebay_simulation::{Ends, Scale, Seen, Usage, report};
+use forebay_simulation::{Ends, PauseState, Scale, Seen, Usage, report};
 use forebay_units::Time;
 
 pub use self::chart::Chart;
@@ -57,6 +57,8 @@ pub struct LinkPicture {
     pub drops: u64,
     /// Marked packets among them.
     pub marks: u64,
+    /// The pauses by and of the link; none where it takes no part in pauses.
+    pub pauses: Option<PauseState>,
 }
 
 /// A flow with congestion control as it is now.
@@ -249,10 +251,11 @@ impl<'a> Stepwise<'a> {
     /// Each link as it is now, in the order of the scenario.
     pub fn links(&mut self) -> Vec<LinkPicture> {
         self.simulation.catch_up(self.now);
-        let links = self.simulation.network.links.iter().zip(&mut self.used);
+        let network = &self.simulation.network;
+        let links = network.links.iter().zip(&mut self.used).enumerate();
         let picture = links
             .zip(self.scenario.links())
-            .map(|((link, used), spec)| {
+            .map(|((at, (link, used)), spec)| {
                 let usage = link.usage(self.now);
                 let before = std::mem::replace(used, usage);
                 let statistics = link.statistics();
@@ -265,6 +268,7 @@ impl<'a> Stepwise<'a> {
                     arrivals: statistics.arrivals,
                     drops: statistics.drops,
                     marks: statistics.marks,
+                    pauses: network.pause_state(at, self.now),
                 }
             });
         picture.collect()

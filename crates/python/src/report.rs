@@ -64,7 +64,8 @@ impl Report {
             .collect()
     }
 
-    /// Return the traces: {"flows" | "queue" | "packets" | "transfers": {column: array}}, or None.
+    /// Return the traces: {table: {column: array}}, or None. The tables are "flows", "queue",
+    /// "packets", "transfers" and "pauses". The column `link` of pauses is a list.
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         if let Some(traces) = &self.1 {
             return Ok(Some(traces.bind(py).clone()));
@@ -128,6 +129,15 @@ impl Report {
             put(&table, name, rows.iter().map(|x| x.drops_off_target))?;
         }
         all.set_item("transfers", table)?;
+        let table = PyDict::new(py);
+        let rows = &traces.pauses;
+        let links: Vec<_> = rows.iter().map(|x| x.link.as_str()).collect();
+        table.set_item("link", links)?;
+        put(&table, "group", rows.iter().map(|x| x.group))?;
+        put(&table, "flow", rows.iter().map(|x| x.flow))?;
+        put(&table, "begun_s", rows.iter().map(|x| x.begun_s))?;
+        put(&table, "ended_s", rows.iter().map(|x| x.ended_s))?;
+        all.set_item("pauses", table)?;
         Ok(Some(all))
     }
 

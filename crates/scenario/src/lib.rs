@@ -28,8 +28,8 @@ pub use answer::quantile::{listed_quantiles, sorted_quantile};
 pub use answer::report::{
     AcknowledgmentRecord, Bin, Completions, Cost, Estimate, FlowReport, FlowSample, GroupReport,
     HeaderFields, HeaderRecord, Lateness, LinkReport, MAX_BLOCKS, MAX_LISTED_FLOWS,
-    MeasuredDistribution, PacketRecord, QueueSample, Report, Segment, TracedGroup, Traces,
-    TransferRecord, VERSION,
+    MeasuredDistribution, PacketRecord, PauseRecord, QueueSample, Report, Segment, TracedGroup,
+    Traces, TransferRecord, VERSION,
 };
 pub use derived::edit::Edit;
 pub use derived::manual::{algorithms, manual, parameters};
@@ -47,9 +47,10 @@ pub use model::fabric::shape::{Role, Shape};
 pub use model::fabric::table::{Fabric, FabricKind, SwitchMemory};
 pub use model::flow_count::{FlowCount, MAX_FLOWS};
 pub use model::flows::{Access, FlowGroup};
-pub use model::link::{Link, Memory, MemoryThreshold, RateLayer};
+pub use model::link::{Link, RateLayer};
 pub use model::loss::{GilbertElliott, MediumLoss};
 pub use model::medium::{Cellular, Contention, Docsis, Medium, Phy, SLOT, Wifi};
+pub use model::memory::{Memory, MemoryThreshold, PfcCounters};
 pub use model::metric::{Goal, Metric, Relation, Scope, SourcePosition, Unit};
 pub use model::options::{
     BackgroundRate, Capture, FluidOptions, MeasurementWindow, Recorded, RunPlan, TraceOptions,

@@ -18,6 +18,8 @@ pub(crate) mod link_rate;
 pub(crate) mod loss;
 pub(crate) mod measured;
 pub(crate) mod medium;
+pub(crate) mod memory;
+pub(crate) mod memory_links;
 pub(crate) mod metric;
 pub(crate) mod observed;
 pub(crate) mod options;

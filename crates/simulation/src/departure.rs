@@ -9,6 +9,7 @@ use crate::hop::{Departing, Hop};
 use crate::ids::{FlowId, HopNumber, LinkId};
 use crate::link::host_timing::{InOrder, Lead};
 use crate::link::medium::Medium;
+use crate::link::memory::Memories;
 use crate::link::queued::{Departures, Discarded, Service};
 use crate::link::statistics::Account;
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
@@ -102,6 +103,8 @@ pub(crate) struct Onward<'a, 's, E> {
     pub(crate) hops: &'a [Hop],
     pub(crate) target: LinkId,
     pub(crate) recorded: Recorded,
+    /// The memories, if packets of the link occupy cells.
+    pub(crate) memories: Option<&'a mut Memories>,
     /// The lossless queues, if the link has one or may be paused.
     pub(crate) pauses: Option<&'a mut PauseControl>,
     /// The bytes that the link has sent, if it states its load in packets.
@@ -128,7 +131,9 @@ impl<E: Ends> Onward<'_, '_, E> {
         let ingoing = pauses.ingoing(self.at, (packet.flow, group), before);
         if let Some(ingoing) = ingoing {
             let calendar = &mut self.timeline.calendar;
-            pauses.release(ingoing, (packet.size, now), calendar);
+            let memories = self.memories.as_ref();
+            let size = memories.map_or(packet.size, |it| it.occupied(self.at, packet.size));
+            pauses.release(ingoing, (size, now), calendar);
         }
         ingoing.is_some()
     }
@@ -177,6 +182,9 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
     fn send(&mut self, service: &Service) -> Account {
         let packet = InFlight::of(&service.packet);
         let time = service.departure;
+        if let Some(memories) = &mut self.memories {
+            memories.count(self.at, packet.size, false);
+        }
         if self.pauses.is_some() {
             self.release(packet, service.packet.group(), service.start);
             self.note_held(packet, service.packet.group());
@@ -204,6 +212,9 @@ impl<E: Ends> Departures for Onward<'_, '_, E> {
 
     fn discard(&mut self, discarded: &Discarded) {
         let packet = InFlight::of(&discarded.packet);
+        if let Some(memories) = &mut self.memories {
+            memories.count(self.at, packet.size, false);
+        }
         if self.pauses.is_some()
             && self.release(packet, discarded.packet.group(), discarded.now)
             && discarded.counts

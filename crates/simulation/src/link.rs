@@ -126,6 +126,7 @@ impl Link {
         let departures = match turns {
             Some(_) => Departures::Events,
             None if takes_part(setup.scenario, setup.number) => Departures::Events,
+            None if shares_departures(&setup) => Departures::Events,
             None if states_load(setup.scenario, setup.number) => Departures::Events,
             None => setup.departures,
         };
@@ -300,6 +301,12 @@ impl Link {
             Self::Queued(link) => link.occupancy(),
         }
     }
+}
+
+/// Whether the memory of a link needs to know of each departure.
+fn shares_departures(setup: &LinkSetup<'_>) -> bool {
+    let memory = setup.scenario.links()[setup.number].memory;
+    memory.is_some_and(|number| setup.scenario.memories()[number].needs_departures())
 }
 
 /// The classes of a link.

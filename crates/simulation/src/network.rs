@@ -14,6 +14,8 @@
 mod pausing;
 mod routes;
 
+pub use pausing::PauseState;
+
 use forebay_discipline::Packet;
 use forebay_scenario::{Scenario, Seed};
 use forebay_units::Time;
@@ -32,6 +34,7 @@ use crate::link::queued::QueuedLink;
 use crate::link::{Departures, Link, LinkSetup};
 use crate::measure::recorder::{Observed, PacketOutcome, Recorder};
 use crate::measured::Measured;
+use crate::memory_place::Place;
 use crate::pause::{LinkQueue, PauseControl};
 use crate::refusal::{Refusal, TOO_MANY_WAIT, too_large, unsupported};
 use crate::route_table::RouteTable;
@@ -259,8 +262,19 @@ impl Network {
             self.police(offered, (flows, &mut timeline.recorder));
             return false;
         }
-        let has_memory = (self.memories.is_empty() || self.has_memory(offered, flows, timeline))
-            && (self.pauses.is_none() || self.has_headroom(offered, flows, timeline));
+        let place = if self.memories.is_empty() {
+            None
+        } else {
+            self.place(offered, flows, timeline)
+        };
+        let fits = place.is_none_or(|place| place.fits);
+        let has_memory = match self.pauses {
+            None => fits,
+            Some(_) => self.has_headroom((offered, place), flows, timeline),
+        };
+        if has_memory && !self.memories.is_empty() {
+            self.memories.count(offered.link, packet.size, true);
+        }
         if !has_memory {
             self.links[offered.link.index()].refuse();
             if self.pauses.is_some() {
@@ -271,17 +285,29 @@ impl Network {
         has_memory
     }
 
-    /// Whether a packet finds memory at its link, or needs none.
+    /// The place of a packet in the memory of its link, if it has one. Longest queues lose packets
+    /// for it if they must.
     #[inline(never)]
-    fn has_memory<E: Ends>(
+    fn place<E: Ends>(
         &mut self,
         offered: &Offered,
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
-    ) -> bool {
-        self.catch_up(offered.packet.arrival, flows, timeline);
-        self.memories
-            .has_room(&offered.packet, offered.link, &mut self.links)
+    ) -> Option<Place> {
+        let now = offered.packet.arrival;
+        self.catch_up(now, flows, timeline);
+        loop {
+            let pauses = self.pauses.as_deref();
+            let headroom = |link| pauses.map_or(0, |pauses| pauses.headroom_of(link));
+            let arriving = (&offered.packet, offered.link);
+            let place = self.memories.place(arriving, &mut self.links, headroom)?;
+            let Some(longest) = place.longest else {
+                return Some(place);
+            };
+            if let Some((link, mut sink)) = self.onward(longest, flows, timeline) {
+                link.push_out(now, &mut sink);
+            }
+        }
     }
 
     /// Completes an offered packet: it goes on, or its loss is counted.
@@ -403,8 +429,10 @@ impl Network {
             return None;
         };
         let pauses = self.pauses.as_deref_mut();
+        let memories = &mut self.memories;
         let sink = Onward {
             at,
+            memories: memories.has_cells(at).then_some(memories),
             medium: self.media[at.index()].as_mut(),
             order: self.orders[at.index()].as_mut(),
             hops: &self.hops,

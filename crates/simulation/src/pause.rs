@@ -6,6 +6,10 @@
 //! completes the packet in transmission. Until then more packets arrive; the headroom holds them. A
 //! switch renews a pause before its quanta run out, so that a pause lasts until it is ended.
 //!
+//! The counters of a switch are those of its ingress ports: a sender's bytes count in all lossless
+//! queues of the memory together, if the memory says so. The queue whose packet crosses `xoff`
+//! begins the pause.
+//!
 //! The simulation places the propagation delay of the first link of a path behind its last one.
 //! A packet of a host is therefore not on a cable before the queue. For a host, the delay of the
 //! pause frame contains both directions of the cable; the same packets then arrive after the pause.
@@ -13,29 +17,53 @@
 mod deadlock;
 mod spread;
 mod topology;
+mod trace;
 
 use std::collections::BTreeMap;
 
-use forebay_scenario::{Link, Pfc, Scenario};
+use forebay_scenario::{Link, Pfc, PfcCounters, Scenario, TraceOptions};
 use forebay_units::Time;
 
 use crate::calendar::Calendar;
 use crate::calendar::event::Event;
 use crate::ids::{FlowId, LinkId};
 use crate::link::pauses::Pauses;
+use crate::memory_place::Place;
 use crate::pause_frame::{PauseFrame, Sender};
 
 use spread::Victims;
+use trace::PauseTrace;
 
 pub(crate) use deadlock::LinkQueue;
 pub(crate) use spread::MaybeHeld;
 pub use topology::{may_be_paused, mixed_classes, takes_part};
+pub(crate) use trace::TracedPause;
 
 /// The counts of a queue for one sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ingress {
     waiting: u64,
     is_paused: bool,
+    /// The bytes above which the headroom begins, during a pause.
+    level: u64,
+}
+
+/// A counter of a sender: its bytes in all queues that count it together.
+#[derive(Clone, Copy, Debug)]
+struct Counter {
+    waiting: u64,
+    /// The queue that pauses the sender.
+    pausing: Option<usize>,
+    /// The bytes above which the headroom begins, during a pause.
+    level: u64,
+}
+
+impl Counter {
+    /// The bytes in the headroom.
+    fn beyond(&self) -> u64 {
+        self.pausing
+            .map_or(0, |_| self.waiting.saturating_sub(self.level))
+    }
 }
 
 /// A lossless queue: of a link, or of a class.
@@ -44,6 +72,8 @@ struct LosslessQueue {
     place: LinkQueue,
     pfc: Pfc,
     ingress: BTreeMap<Sender, Ingress>,
+    /// All queues that count a sender together, this one among them.
+    peers: Vec<usize>,
 }
 
 /// A link with lossless queues.
@@ -54,6 +84,8 @@ struct LosslessLink {
     /// The pauses by its queues, of all senders.
     pauses: Pauses,
     counts: PauseCounts,
+    /// Bytes of its queues in the headroom.
+    in_headroom: u64,
 }
 
 /// The pauses by the queues of a link since the warm-up.
@@ -91,6 +123,8 @@ pub(crate) struct PauseControl {
     /// Whether a queue behind it may pause each link.
     pausable: Vec<bool>,
     victims: Victims,
+    /// The pauses of senders, if they are traced.
+    trace: Option<PauseTrace>,
 }
 
 impl PauseControl {
@@ -112,6 +146,7 @@ impl PauseControl {
             delays: links.iter().map(|link| link.delay).collect(),
             pausable: numbers.map(|at| may_be_paused(scenario, at)).collect(),
             victims: Victims::new(scenario, std::iter::empty()),
+            trace: None,
         };
         for (at, link) in links.iter().enumerate() {
             let queue_of = |group: usize| {
@@ -123,10 +158,58 @@ impl PauseControl {
                 of_groups,
                 pauses: Pauses::default(),
                 counts: PauseCounts::default(),
+                in_headroom: 0,
             }));
         }
         control.victims = Victims::new(scenario, control.places());
+        control.join_counters(scenario);
         Some(control)
+    }
+
+    /// Queues of a memory with the counters of a switch count their senders together.
+    fn join_counters(&mut self, scenario: &Scenario) {
+        let memory_of = |queue: &LosslessQueue| {
+            let memory = scenario.links()[queue.place.0.index()].memory?;
+            let counters = scenario.memories()[memory].pfc_counters;
+            (counters == PfcCounters::Ingress).then_some(memory)
+        };
+        let memories: Vec<_> = self.queues.iter().map(memory_of).collect();
+        for (number, queue) in self.queues.iter_mut().enumerate() {
+            let all = 0..memories.len();
+            let is_peer = |other: &usize| {
+                *other == number
+                    || memories[number].is_some() && memories[*other] == memories[number]
+            };
+            queue.peers = all.filter(is_peer).collect();
+        }
+    }
+
+    /// The counter of a sender.
+    fn counter(&self, at: Ingoing) -> Counter {
+        let mut counter = Counter {
+            waiting: 0,
+            pausing: None,
+            level: 0,
+        };
+        for peer in &self.queues[at.queue].peers {
+            let Some(ingress) = self.queues[*peer].ingress.get(&at.sender) else {
+                continue;
+            };
+            counter.waiting += ingress.waiting;
+            if ingress.is_paused {
+                counter.pausing = Some(*peer);
+                counter.level = ingress.level;
+            }
+        }
+        counter
+    }
+
+    /// The headroom of a sender that `queue` pauses grew or shrank.
+    fn move_headroom(&mut self, queue: usize, before: u64, now: u64) {
+        if let Some(link) = &mut self.links[self.queues[queue].place.0.index()] {
+            link.counts.most_headroom = link.counts.most_headroom.max(now);
+            link.in_headroom = link.in_headroom + now - before;
+        }
     }
 
     /// The number of the lossless queue at this place.
@@ -137,6 +220,7 @@ impl PauseControl {
                 place,
                 pfc,
                 ingress: BTreeMap::new(),
+                peers: Vec::new(),
             });
             self.queues.len() - 1
         })
@@ -171,37 +255,116 @@ impl PauseControl {
         Some(Ingoing { queue, sender })
     }
 
-    /// Whether the queue has memory for `size` more bytes of the sender.
-    pub(crate) fn has_room(&self, at: Ingoing, size: u32) -> bool {
+    /// The bytes of the sender above which the headroom begins: `xoff`, or less if the place of the
+    /// packet in a shared memory says so. A dynamic `xoff` is alpha times the free shared memory,
+    /// as for the priority groups of SONiC. If a memory with headroom is full, the headroom begins
+    /// with the packet. Otherwise a pause keeps its level.
+    fn level(&self, at: Ingoing, counter: Counter, place: Option<Place>) -> u64 {
         let queue = &self.queues[at.queue];
-        let waiting = queue.ingress.get(&at.sender).map_or(0, |each| each.waiting);
-        let most = queue.pfc.xoff.get() + queue.pfc.headroom.get();
-        waiting + u64::from(size) <= most
+        let is_full = place.is_some_and(|place| place.headroom.is_some() && !place.fits);
+        if counter.pausing.is_some() {
+            let most = if is_full { counter.waiting } else { u64::MAX };
+            return counter.level.min(most);
+        }
+        let xoff = queue.pfc.xoff.get();
+        let Some(place) = place else {
+            return xoff;
+        };
+        let free = queue
+            .pfc
+            .alpha
+            .map(|alpha| (alpha * place.free as f64) as u64);
+        let level = if is_full {
+            0
+        } else {
+            xoff.min(free.unwrap_or(u64::MAX))
+        };
+        // What waits already is where it is.
+        level.max(counter.waiting.min(xoff))
+    }
+
+    /// Whether a packet with this place in a shared memory may wait. If it may, it waits from now
+    /// on, in the headroom of its sender if nowhere else.
+    pub(crate) fn admit(
+        &mut self,
+        at: Ingoing,
+        (size, place): (u32, Option<Place>),
+        now: Time,
+        calendar: &mut Calendar,
+    ) -> bool {
+        let counter = self.counter(at);
+        let level = self.level(at, counter, place);
+        let waiting = counter.waiting + u64::from(size);
+        let beyond = waiting.saturating_sub(level.max(counter.waiting));
+        let has_place = place.is_none_or(|place| match place.headroom {
+            // The headroom holds the bytes beyond the level, and the memory the others.
+            Some(headroom) => beyond <= headroom && (place.fits || counter.waiting >= level),
+            None => place.fits,
+        });
+        let has_room = has_place && waiting <= level + self.queues[at.queue].pfc.headroom.get();
+        if has_room {
+            self.store(at, (counter, level), (size, now), calendar);
+        }
+        has_room
+    }
+
+    /// Bytes of a link's queues in the headroom.
+    pub(crate) fn headroom_of(&self, at: LinkId) -> u64 {
+        let link = self.links[at.index()].as_ref();
+        link.map_or(0, |link| link.in_headroom)
     }
 
     /// A packet of a sender is about to be sent without a wait.
     pub(crate) fn carry(&mut self, at: Ingoing, size: u32) {
+        let before = self.counter(at);
         let ingress = self.queues[at.queue].ingress.entry(at.sender).or_default();
         ingress.waiting += u64::from(size);
+        // Another queue may pause the sender. The release of the packet restores its headroom.
+        let now = Counter {
+            waiting: before.waiting + u64::from(size),
+            ..before
+        };
+        if let Some(pausing) = now.pausing
+            && let Some(link) = &mut self.links[self.queues[pausing].place.0.index()]
+        {
+            link.in_headroom = link.in_headroom + now.beyond() - before.beyond();
+        }
     }
 
-    /// A packet of a sender waits from now on.
-    pub(crate) fn store(&mut self, at: Ingoing, (size, now): (u32, Time), calendar: &mut Calendar) {
+    /// A packet of a sender, which had this counter `before`, waits from now on. The headroom of
+    /// the sender begins at `level`.
+    fn store(
+        &mut self,
+        at: Ingoing,
+        (before, level): (Counter, u64),
+        (size, now): (u32, Time),
+        calendar: &mut Calendar,
+    ) {
+        let waiting = before.waiting + u64::from(size);
+        let begins = waiting > level && before.pausing.is_none();
+        let pausing = before.pausing.or(begins.then_some(at.queue));
         let queue = &mut self.queues[at.queue];
+        queue.ingress.entry(at.sender).or_default().waiting += u64::from(size);
+        let Some(pausing) = pausing else {
+            return;
+        };
+        let queue = &mut self.queues[pausing];
         let ingress = queue.ingress.entry(at.sender).or_default();
-        ingress.waiting += u64::from(size);
-        let beyond = ingress.waiting.saturating_sub(queue.pfc.xoff.get());
-        let begins = beyond > 0 && !ingress.is_paused;
-        ingress.is_paused |= begins;
-        let link = queue.place.0;
-        if let Some(link) = &mut self.links[link.index()] {
-            link.counts.most_headroom = link.counts.most_headroom.max(beyond);
-            link.counts.frames += u64::from(begins);
-        }
+        (ingress.is_paused, ingress.level) = (true, level);
+        self.move_headroom(pausing, before.beyond(), waiting.saturating_sub(level));
         if begins {
-            self.send_frame((at, true), now, calendar);
-            self.count_hops(at.queue);
+            self.begin_pause(at, now, calendar);
         }
+    }
+
+    /// A queue begins to pause a sender.
+    #[cold]
+    fn begin_pause(&mut self, at: Ingoing, now: Time, calendar: &mut Calendar) {
+        if let Some(link) = &mut self.links[self.queues[at.queue].place.0.index()] {
+            link.counts.frames += 1;
+        }
+        self.send_frame((at, true), now, calendar);
+        self.count_hops(at.queue);
     }
 
     /// A packet of a sender waits no longer.
@@ -211,11 +374,29 @@ impl PauseControl {
         (size, now): (u32, Time),
         calendar: &mut Calendar,
     ) {
+        let before = self.counter(at);
+        let waiting = before.waiting - u64::from(size);
         let queue = &mut self.queues[at.queue];
-        let ingress = queue.ingress.entry(at.sender).or_default();
-        ingress.waiting -= u64::from(size);
-        if ingress.is_paused && ingress.waiting <= queue.pfc.xon.get() {
-            ingress.is_paused = false;
+        queue.ingress.entry(at.sender).or_default().waiting -= u64::from(size);
+        let Some(pausing) = before.pausing else {
+            return;
+        };
+        let queue = &mut self.queues[pausing];
+        let ends = waiting <= queue.pfc.xon.get().min(before.level);
+        if ends {
+            queue.ingress.entry(at.sender).or_default().is_paused = false;
+        }
+        let beyond = if ends {
+            0
+        } else {
+            waiting.saturating_sub(before.level)
+        };
+        self.move_headroom(pausing, before.beyond(), beyond);
+        if ends {
+            let at = Ingoing {
+                queue: pausing,
+                ..at
+            };
             self.send_frame((at, false), now, calendar);
         }
     }
@@ -254,18 +435,22 @@ impl PauseControl {
     }
 
     /// Whether the counts of the lossless queue at this place agree with the `bytes` that wait in
-    /// it and with its pauses.
-    pub(crate) fn agrees(&self, place: LinkQueue, bytes: u64) -> bool {
-        let mut queues = self.queues.iter().filter(|queue| queue.place == place);
-        queues.all(|queue| {
-            let mut senders = queue.ingress.values();
-            let waiting: u64 = senders.clone().map(|each| each.waiting).sum();
-            waiting == bytes
-                && senders.all(|each| {
-                    if each.is_paused {
-                        each.waiting > queue.pfc.xon.get()
-                    } else {
-                        each.waiting <= queue.pfc.xoff.get()
+    /// it, if they are known, and with its pauses.
+    pub(crate) fn agrees(&self, place: LinkQueue, bytes: Option<u64>) -> bool {
+        let queues = self.queues.iter().enumerate();
+        let mut queues = queues.filter(|(_, queue)| queue.place == place);
+        queues.all(|(number, queue)| {
+            let waiting: u64 = queue.ingress.values().map(|each| each.waiting).sum();
+            let mut senders = queue.ingress.keys();
+            bytes.is_none_or(|bytes| waiting == bytes)
+                && senders.all(|sender| {
+                    let counter = self.counter(Ingoing {
+                        queue: number,
+                        sender: *sender,
+                    });
+                    match counter.pausing {
+                        Some(_) => counter.waiting > queue.pfc.xon.get().min(counter.level),
+                        None => counter.waiting <= queue.pfc.xoff.get(),
                     }
                 })
         })
@@ -280,21 +465,41 @@ impl PauseControl {
         link.is_none_or(|link| link.pauses.are(paused))
     }
 
+    /// Records the pauses of senders from now on.
+    pub(crate) fn record(&mut self, options: &TraceOptions) {
+        self.trace = Some(PauseTrace::new(options));
+    }
+
+    /// The recorded pauses, in the order in which they began.
+    pub(crate) fn recorded(&self) -> impl Iterator<Item = &TracedPause> {
+        self.trace.iter().flat_map(PauseTrace::pauses)
+    }
+
+    /// The senders that the queues of a link pause now.
+    pub(crate) fn paused_senders(&self, at: usize) -> usize {
+        let queues = self.queues.iter();
+        let here = queues.filter(|queue| queue.place.0.index() == at);
+        let senders = here.flat_map(|queue| queue.ingress.values());
+        senders.filter(|each| each.is_paused).count()
+    }
+
     /// The warm-up ends: counting restarts.
     pub(crate) fn restart(&mut self, now: Time) {
         for link in self.links.iter_mut().flatten() {
             link.pauses.restart(now);
             link.counts = PauseCounts::default();
         }
-        for queue in &self.queues {
-            let waiting = queue.ingress.values().map(|each| each.waiting);
-            let beyond = waiting
-                .max()
-                .unwrap_or(0)
-                .saturating_sub(queue.pfc.xoff.get());
-            if let Some(link) = &mut self.links[queue.place.0.index()] {
-                link.counts.most_headroom = link.counts.most_headroom.max(beyond);
-            }
+        for number in 0..self.queues.len() {
+            let senders = self.queues[number].ingress.keys().copied();
+            let counters = senders.map(|sender| {
+                self.counter(Ingoing {
+                    queue: number,
+                    sender,
+                })
+            });
+            let own = counters.filter(|counter| counter.pausing == Some(number));
+            let beyond = own.map(|counter| counter.beyond()).max().unwrap_or(0);
+            self.move_headroom(number, beyond, beyond);
         }
         self.restart_spread();
     }

@@ -1,6 +1,8 @@
 //! The metrics of links, groups and flows of a finished run. An engine calls [`report`] at the end
 //! and returns the result.
 
+mod pauses;
+
 use std::collections::BTreeMap;
 
 use forebay_scenario::{
@@ -75,7 +77,11 @@ pub fn report<'a, H: Hosts<'a>>(
     report
         .warnings
         .extend(goodputs_above_rate(scenario, &goodputs));
+    let pauses = pauses::records(scenario, &simulation);
     report.traces = simulation.timeline.recorder.into_traces();
+    if let Some(traces) = &mut report.traces {
+        traces.pauses = pauses;
+    }
     report
 }
 
@@ -508,13 +514,7 @@ fn warnings<'a, H: Hosts<'a>>(scenario: &Scenario, simulation: &Simulation<'a, H
     if let Some(circle) = &simulation.network.deadlock {
         let names: Vec<_> = circle
             .iter()
-            .map(|(link, class)| {
-                let link = &scenario.links()[link.index()];
-                match link.classes.get(usize::from(*class)) {
-                    Some(class) => format!("{}.{}", link.name, class.name),
-                    None => link.name.clone(),
-                }
-            })
+            .map(|place| pauses::queue_name(scenario, *place))
             .collect();
         let names = names.join(", ");
         let has_classes =
@@ -593,4 +593,6 @@ fn started<E: Ends>(flow: &Flow<E>) -> bool {
     since.is_none_or(|since| since > Time::ZERO)
         || flow.transit.arrived > 0
         || flow.drops_off_target > 0
+        // Packets count from 1. They may never cross the target link.
+        || flow.counts().delivered > 1
 }

@@ -1,6 +1,6 @@
 //! The event loop: the only place where time passes. It pops the next event and hands it over.
 
-use forebay_scenario::{Cancel, Scenario, Seed};
+use forebay_scenario::{Cancel, Recorded, Scenario, Seed};
 use forebay_units::{Rate, Time};
 
 use crate::calendar::event::{Control, Event, Kind, Occasion};
@@ -118,6 +118,9 @@ impl<'a, H: Hosts<'a>> Simulation<'a, H> {
             self.traffic.record_packets(recorder);
         }
         let trace = self.scenario.trace();
+        if trace.record.contains(&Recorded::Pauses) {
+            self.network.record_pauses(trace);
+        }
         let before = trace.from.saturating_sub(trace.every);
         calendar.push(Event::control(before, Control::TraceBaseline));
         calendar.push(Event::control(trace.from, Control::TraceSample));

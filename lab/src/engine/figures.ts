@@ -40,6 +40,8 @@ export interface LinkFigures {
   arrivals: number;
   drops: number;
   marks: number;
+  /** Pauses by and of the link; null if it takes no part in any. */
+  pauses: { isPaused: boolean; pausedS: number; pausedSenders: number; pausingS: number } | null;
 }
 
 /** State of a flow at a moment. */
@@ -232,6 +234,14 @@ function linkOf(row: Row): LinkFigures {
     arrivals: row("arrivals"),
     drops: row("drops"),
     marks: row("marks"),
+    pauses: Number.isNaN(row("paused"))
+      ? null
+      : {
+          isPaused: row("paused") !== 0,
+          pausedS: row("paused_s"),
+          pausedSenders: row("paused_senders"),
+          pausingS: row("pausing_s"),
+        },
   };
 }
 

@@ -37,6 +37,8 @@ export interface Controls {
   rate: Quantity | null;
   buffer: (Quantity & { unit: string }) | null;
   queue: string;
+  /** Threshold above which the queue `step` marks packets. */
+  threshold: (Quantity & { unit: string }) | null;
   groups: GroupControls[];
 }
 

@@ -250,4 +250,41 @@ export const GUIDES: Record<string, Guide> = {
       ...{ bounds: [2, 9], answers: [0, 1, 2], range: [0.5, 50], isLog: true },
     },
   },
+  "ecn-and-pauses": {
+    rows: [
+      { flows: 8, buffer: 0.2, fill: 0.3, has: ["marks"] },
+      { flows: 8, buffer: 0.6, fill: 0.6, has: ["marks"] },
+      { flows: 8, buffer: 1, fill: 0.9, has: ["pauses"] },
+    ],
+    reason: "A host has 60 kB in the queue before K packets wait, so pauses come before marks.",
+    meaning:
+      "Choose K between two limits: the link stays full above it, and marks come before pauses below it.",
+    links: [
+      { title: "Alizadeh and others, 2010 (DCTCP)", url: doi("10.1145/1851182.1851192") },
+      { title: "Zhu and others, 2015 (DCQCN)", url: doi("10.1145/2785956.2787484") },
+    ],
+    scale: {
+      ...{ title: "time with a paused host, K = 400 packets", unit: "%" },
+      value: (it) => (100 * it.value(2, "pause_time_s")) / 0.09,
+      ...{ bounds: [20, 80], answers: [0, 1, 2], range: [0, 101] },
+    },
+  },
+  "pause-spreads": {
+    rows: [
+      { flows: 2, buffer: 1, fill: 1, has: ["pauses"] },
+      { flows: 2, buffer: 1, fill: 0.2 },
+    ],
+    reason: "A paused link holds all of its packets, also those that do not go to the slow port.",
+    meaning:
+      "A pause moves the queue to the links before, so keep flows to slow receivers in a class of their own.",
+    links: [
+      { title: "Zhu and others, 2015 (DCQCN)", url: doi("10.1145/2785956.2787484") },
+      { title: "IEEE 802.1Qbb", url: "https://1.ieee802.org/dcb/802-1qbb/" },
+    ],
+    scale: {
+      ...{ title: "goodput of the victim", unit: "Gb/s" },
+      value: (it) => it.value(0, "victim.goodput_bps") / 1e9,
+      ...{ bounds: [4, 6], answers: [2, 1, 0], range: [0, 10] },
+    },
+  },
 };

@@ -1,6 +1,7 @@
-/** All guided experiments in three levels, from one buffer to current algorithms. */
+/** All guided experiments in four levels, from one buffer to lossless links. */
 
 import { GUIDES } from "./guides.ts";
+import { LOSSLESS } from "./lossless.ts";
 import { PAPERS } from "./papers.ts";
 import { TODAY } from "./today.ts";
 import type { GuidedExperiment } from "./types.ts";
@@ -22,9 +23,14 @@ export const LEVELS = [
     goal: "What queues and senders of today change.",
     ids: ["fair-queueing", "marks", "bbr-shallow", "bbr-deep", "incast"],
   },
+  {
+    title: "Lossless links",
+    goal: "What pauses do, and whom they stop.",
+    ids: ["ecn-and-pauses", "pause-spreads"],
+  },
 ] as const;
 
-const ALL = [...PAPERS, ...TODAY];
+const ALL = [...PAPERS, ...TODAY, ...LOSSLESS];
 
 export const EXPERIMENTS: readonly GuidedExperiment[] = LEVELS.flatMap(({ ids }, level) =>
   ids.flatMap((id) => {

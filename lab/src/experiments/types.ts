@@ -14,7 +14,7 @@ export interface Run {
   engine?: "fluid";
 }
 
-/** Column of the table: a metric such as `utilization`, or one of a group such as `cubic.goodput_bps`. */
+/** Column of the table: a metric such as `utilization`, or one of a group or of another link such as `cubic.goodput_bps`. */
 export interface Column {
   title: string;
   metric: string;
@@ -53,8 +53,11 @@ export interface SketchRow {
   /** Length of the queue's box and its filled part, from 0 to 1. */
   buffer: number;
   fill: number;
-  /** Whether each flow has a queue, packets come in bursts, packets have marks, or packets are lost. */
-  has?: readonly ("lanes" | "bursts" | "marks" | "losses")[];
+  /**
+   * Whether each flow has a queue, packets come in bursts, packets have marks, packets are lost, or a pause stops
+   * the senders.
+   */
+  has?: readonly ("lanes" | "bursts" | "marks" | "losses" | "pauses")[];
 }
 
 /** Guide of an experiment: what a visitor sees before and after its runs. */
@@ -116,8 +119,9 @@ export class Results {
     const report = this.#reports[run];
     const dot = metric.indexOf(".");
     if (dot < 0) return report?.metrics[metric]?.mean ?? Number.NaN;
-    const group = report?.groups?.find(({ name }) => name === metric.slice(0, dot));
-    return group?.metrics[metric.slice(dot + 1)]?.mean ?? Number.NaN;
+    const parts = [...(report?.groups ?? []), ...(report?.links ?? [])];
+    const part = parts.find(({ name }) => name === metric.slice(0, dot));
+    return part?.metrics[metric.slice(dot + 1)]?.mean ?? Number.NaN;
   }
 
   share(run: number, metric = "utilization"): string {

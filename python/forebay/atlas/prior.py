@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.atlas.rows import CONTROLLERS, PACKET_BITS, Row, read
@@ -18,7 +18,7 @@ from forebay.inputs.goals import Goal
 from forebay.scenario import Scenario
 from forebay.storage.safe_io import DamagedError
 
-__all__ = ["Place", "Prior", "between", "prior"]
+__all__ = ["Place", "Prior", "Table", "between", "place_of", "prior"]
 
 #: Range of the ratio of the longest round trip of several flows to their mean; it is 1.2 in the atlas. With equal round
 #: trips losses coincide, and with very different ones the flows with long round trips do not count.
@@ -58,7 +58,7 @@ class Prior:
 
 def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
     """The atlas's expectation; None if the scenario lies beyond the atlas's links, or if the table is damaged."""
-    place = _place(scenario, goals)
+    place = place_of(scenario, goals)
     if place is None:
         return None
     try:
@@ -68,23 +68,47 @@ def prior(scenario: Scenario, goals: Iterable[Goal]) -> Prior | None:
     return None if found is None else Prior(place, math.floor(found[0]), math.ceil(found[1]))
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The intervals of a controller's links, between which it interpolates.
+
+    Attributes
+    ----------
+    known : mapping
+        Both ends of each interval, in packets, by the coordinates of its link.
+    axes : tuple of tuple of float
+        The values of each coordinate, in rising order; none without a link.
+    """
+
+    known: Mapping[tuple[float, ...], tuple[int, int]]
+    axes: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, controller: str, rows: Iterable[Row]) -> Table:
+        """The table of a controller."""
+        known = dict(_known(controller, rows))
+        return cls(known, tuple(tuple(sorted(set(values))) for values in zip(*known, strict=True)))
+
+    def at(self, place: Place) -> tuple[float, float] | None:
+        """The ends of the interval at a place; None if a link next to it has none."""
+        if not self.axes:
+            return None
+        found = [0.0, 0.0]
+        sides = [_side(axis, value) for axis, value in zip(self.axes, place.coordinates(), strict=True)]
+        for corner in itertools.product(*sides):
+            weight = math.prod(share for _, share in corner)
+            if not weight:
+                continue
+            ends = self.known.get(tuple(value for value, _ in corner))
+            if ends is None:
+                return None
+            found = [sum_ + weight * math.log(end) for sum_, end in zip(found, ends, strict=True)]
+        return None if not all(sides) else (math.exp(found[0]), math.exp(found[1]))
+
+
 def between(place: Place, rows: Iterable[Row]) -> tuple[float, float] | None:
     """The ends of the interval at a place; None if a link next to it has none."""
-    known = dict(_known(place.controller, rows))
-    at, found = place.coordinates(), [0.0, 0.0]
-    axes = [sorted(set(values)) for values in zip(*known, strict=True)]
-    if not axes:
-        return None
-    sides = [_side(axis, value) for axis, value in zip(axes, at, strict=True)]
-    for corner in itertools.product(*sides):
-        weight = math.prod(share for _, share in corner)
-        if not weight:
-            continue
-        ends = known.get(tuple(value for value, _ in corner))
-        if ends is None:
-            return None
-        found = [sum_ + weight * math.log(end) for sum_, end in zip(found, ends, strict=True)]
-    return None if not all(sides) else (math.exp(found[0]), math.exp(found[1]))
+    return Table.of(place.controller, rows).at(place)
 
 
 def _known(controller: str, rows: Iterable[Row]) -> Iterator[tuple[tuple[float, ...], tuple[int, int]]]:
@@ -106,8 +130,8 @@ def _side(axis: Sequence[float], value: float) -> list[tuple[float, float]]:
     return [(low, 1 - share), (high, share)] if low != high else [(high, 1.0)]
 
 
-def _place(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
-    """The scenario as one of the atlas's links."""
+def place_of(scenario: Scenario, goals: Iterable[Goal]) -> Place | None:
+    """The scenario as one of the atlas's links; None if it is not like them."""
     core = scenario.core
     responsive = [(count, controller) for _, count, controller, reacts in core.groups if reacts]
     flows = sum(count for count, _ in responsive)

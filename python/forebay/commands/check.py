@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forebay.commands.estimate import announced
+from forebay.commands.interrupting import continued
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
     ALLOW_CODE,
@@ -31,7 +30,6 @@ from forebay.commands.streams import print_note, say_json
 from forebay.commands.terminal import progress_bar, show
 from forebay.commands.values import IntegerValue, Share
 from forebay.commands.verb import verb
-from forebay.errors import Interrupted
 from forebay.inputs.validation import MOST_REPLICATIONS
 
 if TYPE_CHECKING:
@@ -106,7 +104,7 @@ def check(
     varied = bool(options["buffers"]) and all(_is_of_the_target(each) for each in options["buffers"])
     scenario, taken, _ = with_bounds(source(file), overrides, assume=assume_lower_bounds, varied=varied)
     each_s = _each_s(scenario, options["engine"])
-    with _going_on(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+    with continued(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         least = _least(options)
         shown_progress = progress if as_json else announced(progress, scenario, options, lambda runs: max(runs, least))
         # The remaining options have the same names as the function's parameters.
@@ -149,14 +147,3 @@ def _each_s(scenario: Scenario, engine: str) -> float | None:
     from forebay.engines import in_real_time, run_s
 
     return run_s(scenario.core) if in_real_time(engine) else None
-
-
-@contextmanager
-def _going_on(*, is_stored: bool) -> Iterator[None]:
-    """Tell the user, when a check is interrupted, that the finished runs are stored."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not is_stored:
-            raise
-        raise Interrupted("interrupted; the same command continues from here") from None

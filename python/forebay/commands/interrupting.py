@@ -12,9 +12,10 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
+from forebay.errors import Interrupted
 from forebay.interruption import EXIT_CODE, leave, untouched
 
-__all__ = ["while_working"]
+__all__ = ["continued", "while_working"]
 
 #: Time after the first Ctrl-C, in seconds, during which further ones are ignored. A later one ends the process at once.
 PATIENCE_S = 2.0
@@ -53,6 +54,17 @@ def while_working() -> Iterator[None]:
     finally:
         # The command has its answer. A later signal would discard it, so the process ignores the signal.
         signal.signal(signal.SIGINT, signal.SIG_IGN if whole_process else before)
+
+
+@contextmanager
+def continued(*, is_stored: bool) -> Iterator[None]:
+    """Tell the user, when a command is interrupted, that the same command continues from the finished runs."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not is_stored:
+            raise
+        raise Interrupted("interrupted; the same command continues from here") from None
 
 
 def _end() -> NoReturn:

@@ -30,11 +30,13 @@ __all__ = ["new"]
     ("new - --rate 1Gbps --rtt 10ms --long 4 | forebay run -", "Simulate a scenario without a file:"),
     ("new --list", "List the scenarios of forebay:"),
     ("new --from campus-uplink", "Copy one of them to change it:"),
+    ("new --fleet network --ports 1000 --seed 1", "Write a network with known errors for `forebay fleet`:"),
     groups={
         "Link": ("--rate", "--rtt", "--buffer", "--queue", "--packet"),
         "Traffic": ("--long", "--cca", "--web", "--background", "--video"),
         "Scenario": ("--goal", "--title", "--force"),
         "Scenarios of forebay": ("--list", "--from"),
+        "Network": ("--fleet", "--ports", "--seed"),
     },
 )
 @click.argument("file", type=OutputFile(), required=False)
@@ -64,6 +66,9 @@ __all__ = ["new"]
 )
 @click.option("--title", default="", help="Title of the scenario, for pictures and reports.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--fleet", "fleet", type=OutputFile(), metavar="DIR", help="Write an inventory and profiles to DIR.")
+@click.option("--ports", type=IntegerValue(1, 1_000_000), default=1000, show_default=True, help="Number of ports.")
+@click.option("--seed", type=IntegerValue(0, 2**63 - 1), default=1, show_default=True, help="Seed of the network.")
 def new(
     file: Path | None,
     origin: str | None,
@@ -74,6 +79,9 @@ def new(
     goals: tuple[str, ...],
     title: str,
     force: bool,
+    fleet: Path | None,
+    ports: int,
+    seed: int,
     **given: Any,
 ) -> None:
     """Write a commented scenario; on a terminal, ask for missing values.
@@ -89,8 +97,15 @@ def new(
         _check_combination("origin", ("file", "force"))
         _copy(origin, file, force=force)
         return
+    if fleet is not None:
+        _check_combination("fleet", ("ports", "seed", "force"))
+        _network(fleet, ports, seed, force=force)
+        return
+    alone = next((name for name in ("ports", "seed") if _is_given(name)), None)
+    if alone is not None:
+        raise InputError("found no --fleet; allowed: with --fleet DIR, whose network it describes", alone)
     if file is None:
-        raise InputError("new: found no FILE; allowed: a FILE to write, --from NAME, or --list")
+        raise InputError("new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, or --list")
     from forebay.commands.asking import answers
     from forebay.configuration.drafting import Wishes, draft
 
@@ -109,13 +124,32 @@ def new(
     say(f"wrote {file}; try it: forebay run {shlex.quote(str(file))}")
 
 
+def _network(folder: Path, ports: int, seed: int, *, force: bool) -> None:
+    """Write a synthetic network."""
+    from forebay.fleets.synthetic import network_files, write_network
+    from forebay.storage.files import check_folder
+
+    check_folder(folder, "fleet")
+    for path in network_files(folder):
+        _check_new(path, force=force)
+    with writing(folder):
+        paths = write_network(folder, ports, seed)
+    where = shlex.quote(str(folder))
+    say(f"wrote {paths[0]} with {ports} ports and {len(paths) - 1} profiles")
+    say(f"try it: forebay fleet {where}/inventory.csv --profiles {where}/profiles --out audit")
+
+
+def _is_given(name: str) -> bool:
+    """Whether an argument is on the command line, or set around it."""
+    return click.get_current_context().get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+
+
 def _check_combination(argument: str, besides: tuple[str, ...]) -> None:
     """Refuse options that cannot be combined with this one."""
     context = click.get_current_context()
     for parameter in context.command.params:
         name = str(parameter.name)
-        given = context.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
-        if given and name != argument and name not in besides:
+        if _is_given(name) and name != argument and name not in besides:
             alone = next(each.opts[0] for each in context.command.params if each.name == argument)
             raise InputError(f"cannot be combined with {alone}; allowed: one of them", name)
 

@@ -18,6 +18,7 @@ from forebay.commands.completion import VARIABLE, answer, completion
 from forebay.commands.conformance import conformance
 from forebay.commands.emulate import emulate
 from forebay.commands.explain import explain
+from forebay.commands.fleet import fleet
 from forebay.commands.headroom import headroom
 from forebay.commands.interrupting import while_working
 from forebay.commands.lab import lab
@@ -56,7 +57,7 @@ cli.examples = (
     ("explain queue_delay_p99", "Look up a name:"),
 )
 cli.groups = {
-    "Find or test a buffer": ("recommend", "check", "compare", "headroom"),
+    "Find or test a buffer": ("recommend", "check", "compare", "fleet", "headroom"),
     "Make a scenario": ("new", "observe", "translate"),
     "Simulate": ("run", "sweep", "plot", "emulate", "lab", "conformance"),
     "Look up": ("explain", "reproduce", "schema", "completion"),
@@ -66,6 +67,7 @@ for verb in (
     recommend,
     check,
     compare,
+    fleet,
     sweep,
     emulate,
     conformance,

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +16,7 @@ from click.core import ParameterSource
 
 from forebay.commands.drawing import ResultFiles
 from forebay.commands.estimate import announced
+from forebay.commands.interrupting import continued
 from forebay.commands.missing import ASSUME_LOWER_BOUNDS, with_bounds
 from forebay.commands.options import (
     ALLOW_CODE,
@@ -41,7 +41,7 @@ from forebay.commands.streams import print_note, say, say_json
 from forebay.commands.terminal import afterwards, progress_bar, show, writing
 from forebay.commands.values import ACCESS, PLATFORM, OutputFile, Share
 from forebay.commands.verb import verb
-from forebay.errors import InputError, Interrupted
+from forebay.errors import InputError
 from forebay.storage.files import write_atomically
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def recommend(
     front = [f"{given.stem}-pareto"] if options["pareto"] is not None else []
     files = ResultFiles(f"{given.stem}-recommendation", out, picture, others=front)
     each_s = _each_s(scenario, options["engine"], quick=options["quick"])
-    with _going_on(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
+    with continued(is_stored=not fresh), progress_bar("simulating", quiet=as_json, each_s=each_s) as progress:
         # The remaining options have the same names as the function's parameters.
         answer = find(
             scenario,
@@ -315,17 +315,6 @@ def _each_s(scenario: Scenario, engine: str, *, quick: bool) -> float | None:
     from forebay.search.shorter_runs import ShorterRuns
 
     return run_s((ShorterRuns(scenario).quick if quick else scenario).core) if in_real_time(engine) else None
-
-
-@contextmanager
-def _going_on(*, is_stored: bool) -> Iterator[None]:
-    """Tell the user, when a search is interrupted, that the finished runs are stored."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not is_stored:
-            raise
-        raise Interrupted("interrupted; the same command continues from here") from None
 
 
 def _varied(over: Iterable[str]) -> list[str]:
@@ -413,7 +402,7 @@ def _sized_together(
             raise InputError(f"cannot be combined with {what}; allowed: one of them", name)
     each_s = _each_s(scenario, options["engine"], quick=options["quick"])
     with (
-        _going_on(is_stored=not how["fresh"]),
+        continued(is_stored=not how["fresh"]),
         progress_bar("simulating", quiet=how["as_json"], each_s=each_s) as progress,
     ):
         answer = size(
@@ -442,7 +431,7 @@ def _map(scenario: Scenario, files: ResultFiles, options: dict[str, Any], **how:
     for name in (*options, "report_to"):
         if name not in OF_MAPS and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise InputError("cannot be combined with two --over; allowed: one --over, or a map without it", name)
-    with _going_on(is_stored=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
+    with continued(is_stored=not how["fresh"]), progress_bar("simulating", quiet=how["as_json"]) as progress:
         found = feasible_map(
             scenario,
             progress=progress,

@@ -23,7 +23,7 @@ EXITS = {
     130: "Interrupted.",
 }
 #: Meanings of all exit codes, for the help of the program.
-PROGRAM_EXITS = dict(sorted({**EXITS, 3: "The answer is undecided (recommend, check)."}.items()))
+PROGRAM_EXITS = dict(sorted({**EXITS, 3: "The answer is undecided (recommend, check, fleet)."}.items()))
 
 #: Groups of options that many verbs have, by heading; the help shows them after the groups of the verb.
 COMMON_GROUPS = {

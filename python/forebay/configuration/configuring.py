@@ -27,6 +27,8 @@ __all__ = [
     "check",
     "configure",
     "fit",
+    "link_buffer",
+    "link_queue",
     "link_table",
     "translate",
     "unconfigured",
@@ -321,18 +323,29 @@ def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[st
         lines += ['memory = "pool"', f"memory_alpha = {_value(port.memory_alpha)}"]
         if port.memory_reserved is not None:
             lines.append(f'memory_reserved = "{_level(port.memory_reserved)}"')
-    if port.limited:
-        lines.append(f'buffer = "{_level(_together(port))}"')
+    buffer = link_buffer(port)
+    if buffer is not None:
+        lines.append(f'buffer = "{buffer}"')
     else:
         lines.append('# buffer = ""  # unknown: the text does not have it, and the device shows it')
     lines += lossless_lines(port.lossless)
     if isinstance(port.queue, Classes):
         lines.append("# groups are the names of your [[flows]]; the last class takes what no other names")
     lines += _marking(port)
-    lines.append(f"queue  = {_table(port.queue)}")
+    lines.append(f"queue  = {link_queue(port)}")
     if port.memory is not None and port.memory_alpha is not None:
         lines += ["", "[[memories]]", 'name = "pool"', f'size = "{_level(port.memory)}"']
     return "\n".join(lines) + "\n"
+
+
+def link_buffer(port: Port) -> str | None:
+    """`link.buffer` of a scenario with this port, such as "512p"; None if a limit is unknown."""
+    return _level(_together(port)) if port.limited else None
+
+
+def link_queue(port: Port) -> str:
+    """`link.queue` of a scenario with this port, as an inline table."""
+    return _table(port.queue)
 
 
 def _marking(port: Port) -> Iterator[str]:

@@ -18,7 +18,8 @@ __all__ = ["FILES", "write_traces"]
 
 #: All that may be written.
 FILES = (
-    *("flows.parquet", "queue.parquet", "packets.parquet", "transfers.parquet", "packets.pcapng"),
+    *("flows.parquet", "queue.parquet", "packets.parquet", "transfers.parquet", "pauses.parquet"),
+    "packets.pcapng",
     *("report.json", "scenario.json"),
 )
 

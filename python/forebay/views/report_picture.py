@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from forebay.results.metric import unit_of
@@ -13,6 +14,7 @@ from forebay.storage.tables import read_table
 from forebay.text import formatting
 from forebay.views.chart import Chart, Curve, Key, Look, Panel, Row, Series
 from forebay.views.headline import Headline, headline
+from forebay.views.pause_chart import pause_keys, pauses_panel
 from forebay.views.rule_rows import COLORED
 from forebay.views.scales import Axis, filled
 
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "draw_report", "traces_chart", "traces_figure", "traces_of"]
 
 #: Tables that `run --trace` may have written.
-TABLES = ("flows", "queue", "packets", "transfers")
+TABLES = ("flows", "queue", "packets", "transfers", "pauses")
 ALLOWED = "a report of run --trace (run it again)"
-PANELS = ("cwnd", "queue", "utilization", "packets", "transfers")
+PANELS = ("cwnd", "queue", "utilization", "packets", "transfers", "pauses")
 #: Largest number of flows with drawn windows.
 MOST_FLOWS = 14
 #: Looks of the mean and of its interval.
@@ -82,7 +84,7 @@ def traces_figure(tables: Mapping[str, pl.DataFrame], heading: Headline, groups:
 
 
 def traces_chart(tables: Mapping[str, pl.DataFrame], heading: Headline, groups: Sequence[str] = ()) -> Chart:
-    """Windows, queue, utilization, drops and completion times over time, a panel for each that was recorded.
+    """Windows, queue, utilization, drops, completion times and pauses over time, a panel for each that was recorded.
 
     Parameters
     ----------
@@ -100,11 +102,14 @@ def traces_chart(tables: Mapping[str, pl.DataFrame], heading: Headline, groups: 
         "utilization": _over_time(tables.get("queue"), "utilization", 100, "utilization (%)", "green"),
         "packets": _drops(tables.get("packets")),
         "transfers": _transfers(tables.get("transfers")),
+        "pauses": pauses_panel(tables["pauses"], groups) if "pauses" in tables else None,
     }
     panels = [panel for name in PANELS if (panel := made[name]) is not None]
     keys = [] if drawn is None else drawn.keys()
     keys += [Key(text, look) for text, look in _TRANSFERS] if "transfers" in tables else []
+    keys += [] if made["pauses"] is None else pause_keys(made["pauses"])
     times = [x for panel in panels for each in panel.series if isinstance(each, Curve) for x, _ in each.points]
+    times = [time for time in times if isfinite(time)]
     across = filled("time (s)", times or [0.0, 1.0], by_decades=False)
     return Chart(across, panels, f"{heading.title}: records over time", heading, keys, columns=4)
 

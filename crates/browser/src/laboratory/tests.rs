@@ -204,6 +204,7 @@ fn controls_are_answered_and_changed() {
         "rate": quantity("10Mbps", 1e7),
         "buffer": { "text": "2BDP", "value": 2.0, "unit": "BDP" },
         "queue": "droptail",
+        "threshold": null,
         "groups": [
             { "key": "0", "name": "flows0", "counted": true, "count": 1, "controller": "newreno",
               "rtt": { "text": "20ms", "value": 0.02, "jitter": quantity("2ms", 0.002) }, "load": null },

@@ -10,7 +10,7 @@ use crate::packet::{Capabilities, Path, Sample, Window};
 /// A round ends with the acknowledgment of the first packet that was sent in it, the paper's
 /// distinguished segment.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct AlternateRounds {
+pub(crate) struct AlternateRounds {
     /// The packet whose acknowledgment ends the round.
     distinguished: u64,
     /// Rounds begun.

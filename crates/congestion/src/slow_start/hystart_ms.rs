@@ -9,7 +9,7 @@ use super::hystart::{Hystart, TrainClock};
 use crate::packet::Path;
 
 /// HyStart up to Linux 5.5.
-pub type MillisecondHystart = Hystart<MillisecondClock>;
+pub(crate) type MillisecondHystart = Hystart<MillisecondClock>;
 
 /// A clock that counts milliseconds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,6 +17,9 @@ use proptest::prelude::*;
 /// Largest packet of the scenarios in bytes.
 const LARGEST: f64 = 1500.0;
 
+/// Smallest packet of the scenarios in bytes: an acknowledgment.
+const SMALLEST: f64 = 40.0;
+
 /// A scenario that a failure prints in the form of a file.
 #[derive(Clone)]
 struct Text(String);
@@ -226,6 +229,9 @@ fn group(
     text
 }
 
+/// The counters of a switch in a memory.
+const INGRESS: &str = "pfc_counters = \"ingress\"";
+
 /// A network of some links, in a row or in a circle, with some groups.
 fn network(words: &[u16], traffic: Traffic) -> String {
     let mut tape = Tape::new(words);
@@ -236,7 +242,23 @@ fn network(words: &[u16], traffic: Traffic) -> String {
     let shares = tape.rarely(5) && traffic == Traffic::Any;
     if shares {
         let size = tape.one(&["50kB", "0B", "1MB"]);
-        let _ = writeln!(text, "[[memories]]\nname = \"chip\"\nsize = \"{size}\"");
+        // One of the links may not be lossless: the reader refuses some of these.
+        let keys = tape.one(&[
+            "",
+            "",
+            "cell = \"208B\"",
+            "headroom = \"20kB\"",
+            "headroom = \"20kB\"\ncell = \"192B\"",
+            "threshold = \"lqd\"",
+            "threshold = \"lqd\"\ncell = \"192B\"",
+            "threshold = \"abm\"",
+            INGRESS,
+            "headroom = \"20kB\"\npfc_counters = \"ingress\"",
+        ]);
+        let _ = writeln!(
+            text,
+            "[[memories]]\nname = \"chip\"\nsize = \"{size}\"\n{keys}"
+        );
     }
     let paths: Vec<_> = (0..=1 + tape.below(4))
         .map(|_| path(&mut tape, links, circle))
@@ -255,6 +277,11 @@ fn network(words: &[u16], traffic: Traffic) -> String {
         }
         if shares && tape.rarely(2) {
             text += "memory = \"chip\"\n";
+            let own = text.rfind("[[links]]").expect("the table of the link");
+            if tape.rarely(2) {
+                let with = text[own..].replace(", headroom = ", ", alpha = 0.7, headroom = ");
+                text.replace_range(own.., &with);
+            }
         }
     }
     for own in paths.into_iter().enumerate() {
@@ -276,7 +303,24 @@ fn network(words: &[u16], traffic: Traffic) -> String {
         "[run]\nwarmup = \"{warmup}\"\nmeasure = \"{measure}\"\nseed = {seed}\n\
          [trace]\nrecord = [\"cwnd\", \"queue\", \"utilization\", \"packets\"]\nevery = \"97us\"\n"
     );
-    text
+    if text.contains(INGRESS) {
+        same_pfc(&text)
+    } else {
+        text
+    }
+}
+
+/// Gives all lossless queues the keys of the first one.
+fn same_pfc(text: &str) -> String {
+    let mut parts = text.split("pfc = {");
+    let mut same = parts.next().unwrap_or_default().to_owned();
+    let mut first = None;
+    for part in parts {
+        let (keys, rest) = part.split_once('}').expect("a table in a line");
+        let keys = *first.get_or_insert(keys);
+        let _ = write!(same, "pfc = {{{keys}}}{rest}");
+    }
+    same
 }
 
 fn parsed(text: &str) -> Option<Scenario> {
@@ -332,7 +376,8 @@ fn lossless_queues(scenario: &Scenario, at: usize) -> Vec<(Pfc, Vec<&FlowGroup>)
     queues.collect()
 }
 
-/// The most bytes of one sender above `xoff` in a lossless queue: see the reference of links.
+/// The most bytes of one sender above `xoff` in a lossless queue: see the reference of switches. A
+/// packet of the smallest size may occupy a whole cell.
 fn most_headroom(scenario: &Scenario, at: usize, (pfc, groups): &(Pfc, Vec<&FlowGroup>)) -> f64 {
     let links = scenario.links();
     let seconds = |time: Time| time.as_secs_f64();
@@ -355,7 +400,9 @@ fn most_headroom(scenario: &Scenario, at: usize, (pfc, groups): &(Pfc, Vec<&Flow
             }
         }
     }
-    most
+    let memory = links[at].memory.map(|number| &scenario.memories()[number]);
+    let cell = memory.and_then(|memory| memory.cell);
+    most * cell.map_or(1.0, |cell| (cell.get() as f64 / SMALLEST).max(1.0))
 }
 
 fn check_laws(text: &str, words: &[u16]) {

@@ -1,6 +1,7 @@
 //! The spread of pauses over hops, and the flows that they hold without need.
 
-use forebay_scenario::{Metric, Report};
+use forebay_packet::PacketEngine;
+use forebay_scenario::{Engine, Format, Metric, Report, RunOptions, Scenario};
 
 use super::{run, value};
 
@@ -124,4 +125,87 @@ fn flows_that_wait_at_the_end_of_the_run_count() {
         + &RUN.replace("5ms", "0s");
     let report = run(&text);
     assert_eq!(victims(&report), [0.0, 3.0]);
+}
+
+/// Each transfer of an open loop is a flow: more of them are victims than are there at once.
+#[test]
+fn each_transfer_of_an_open_loop_counts() {
+    let text = link("shared", "10Gbps", "")
+        + &link("port", "1Gbps", PFC)
+        + &link("fast", "10Gbps", "")
+        + &group("culprit", &["shared", "port"], 2)
+        + "[[flows]]\nname = \"mice\"\npath = [\"shared\", \"fast\"]\nrtt = \"50us\"\npacket = \"1500B\"\n\
+           workload = { open_loop = { interarrival = \"100us\", size = \"15kB\" } }\n"
+        + RUN;
+    let report = run(&text);
+    // One transfer begins every 100 us of 35 ms.
+    let held = victims(&report)[1];
+    assert!((150.0..=350.0).contains(&held), "{held}");
+}
+
+/// Flows that pauses held count although no pause lasts to the end of the run.
+#[test]
+fn flows_that_a_pause_held_count_after_the_pause() {
+    let culprit = group("culprit", &["shared", "port"], 2)
+        + "workload = { finite = { size = \"300kB\" } }\ninitial_window = \"200p\"\n";
+    let text = link("shared", "10Gbps", "")
+        + &link("port", "1Gbps", PFC)
+        + &link("fast", "10Gbps", "")
+        + &culprit
+        + &group("victim", &["shared", "fast"], 3)
+        + &RUN.replace("5ms", "0s");
+    let report = run(&text);
+    assert_eq!(victims(&report), [0.0, 3.0]);
+    // 600 kB take 4.8 ms of the 30 ms.
+    let paused = of(&report, "shared", Metric::PausedTime);
+    assert!(paused > 0.0 && paused < 0.006, "{paused}");
+}
+
+/// Each pause of the trace is one that the report counts: the times of a link add up to its paused
+/// time, and the pauses spread from the port against the direction of the packets.
+#[test]
+fn the_trace_has_every_pause_of_links_and_hosts() {
+    let text = link("a", "10Gbps", PFC)
+        + &link("b", "10Gbps", PFC)
+        + &link("port", "1Gbps", PFC)
+        + &group("all", &["a", "b", "port"], 2)
+        + "[run]\nwarmup = \"0s\"\nmeasure = \"30ms\"\n[trace]\nrecord = [\"pauses\"]\n";
+    let scenario = Scenario::parse(&text, Format::Toml, "test", &[]).unwrap();
+    let options = RunOptions {
+        traces: true,
+        ..RunOptions::default()
+    };
+    let report = PacketEngine.run(&scenario, &options).unwrap();
+    let pauses = &report.traces.as_ref().unwrap().pauses;
+    let of_link = |name: &str| {
+        pauses
+            .iter()
+            .filter(|it| it.link == name)
+            .collect::<Vec<_>>()
+    };
+    for name in ["a", "b"] {
+        let found = of_link(name);
+        let lengths = found.iter().map(|it| it.ended_s.min(0.03) - it.begun_s);
+        let total: f64 = lengths.sum();
+        let paused = of(&report, name, Metric::PausedTime);
+        assert!(total > 0.01 && (total - paused).abs() < 1e-9, "{name}");
+        assert!(found.iter().all(|it| (it.group, it.flow) == (-1, -1)));
+    }
+    let hosts = of_link("");
+    assert!(hosts.iter().all(|it| it.group == 0 && it.flow < 2));
+    assert!([0, 1].map(|flow| hosts.iter().any(|it| it.flow == flow)) == [true; 2]);
+    assert!(of_link("port").is_empty());
+    assert!(pauses.is_sorted_by(|one, next| one.begun_s <= next.begun_s));
+    // The pause of `b` precedes that of `a`, which precedes those of the hosts.
+    let first = |name: &str| of_link(name)[0].begun_s;
+    assert!(first("b") < first("a") && first("a") < first(""));
+    // A shorter traced time has the pauses that overlap it.
+    let later = text.replace("[trace]", "[trace]\nfrom = \"20ms\"\nuntil = \"21ms\"");
+    let scenario = Scenario::parse(&later, Format::Toml, "test", &[]).unwrap();
+    let report = PacketEngine.run(&scenario, &options).unwrap();
+    let part = &report.traces.as_ref().unwrap().pauses;
+    let overlapping = pauses
+        .iter()
+        .filter(|it| it.begun_s <= 0.021 && it.ended_s >= 0.02);
+    assert!(!part.is_empty() && part.iter().eq(overlapping));
 }

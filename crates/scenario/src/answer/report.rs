@@ -43,7 +43,7 @@ pub struct Report {
     /// Cost of the run.
     pub cost: Cost,
     /// Warnings that a reader must know before using the numbers. They are sentences in JSON, which
-    /// does not restore them: [`Report::kept`] does.
+    /// does not restore them: [`Report::from_cached`] does.
     #[serde(skip_deserializing)]
     pub warnings: Vec<Warning>,
     /// Traces over time, if they were asked for.
@@ -294,6 +294,8 @@ pub struct Traces {
     pub acknowledgments: Vec<AcknowledgmentRecord>,
     /// Every transfer that began in the traced time, in the order of completion.
     pub transfers: Vec<TransferRecord>,
+    /// Every pause of a sender that overlaps the traced time, in the order of the beginnings.
+    pub pauses: Vec<PauseRecord>,
     /// Properties of the packets of each flow group.
     pub groups: Vec<TracedGroup>,
     /// Place at which a capture of the packets is taken.
@@ -372,6 +374,21 @@ pub struct TransferRecord {
     pub dropped: u64,
     /// Packets of it that other links dropped.
     pub drops_off_target: u64,
+}
+
+/// A pause of one sender by lossless queues: the time in which it may not begin a packet.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PauseRecord {
+    /// Name of the paused link, or of its class as `link.class`; empty for a host.
+    pub link: String,
+    /// Flow group of the paused host, in the scenario's order; -1 for a link.
+    pub group: i64,
+    /// Flow of the paused host, numbered over all groups in order; -1 for a link.
+    pub flow: i64,
+    /// When the first pause frame took effect, in seconds.
+    pub begun_s: f64,
+    /// When the sender might send again, in seconds; infinite where the run ended first.
+    pub ended_s: f64,
 }
 
 /// The kind of a packet's segment within its connection.

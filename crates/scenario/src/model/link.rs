@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use forebay_units::{Bytes, Rate, RateSteps, Time};
-use serde_json::{Value, json};
 
 use crate::model::algorithm::Algorithm;
-use crate::model::buffer::{Buffer, BufferLimit, BufferSize};
+use crate::model::buffer::{Buffer, BufferLimit};
 use crate::model::classes::{LinkQueue, Queue, TrafficClass};
 use crate::model::delay::{DelayForm, Delays, LinkDelay};
 use crate::model::loss::MediumLoss;
 use crate::model::medium::{Medium, MediumForm, Phy};
+use crate::model::memory::{ALPHA, MemorySize, OneOfTheMemories};
 use crate::model::outages::{Outages, OutagesForm};
 use crate::model::pfc::{Pfc, PfcTable};
 use crate::model::policer::{Policer, PolicerTable};
@@ -19,10 +19,8 @@ use crate::model::shaper::{Shaper, ShaperTable};
 use crate::model::varying::Varying;
 use crate::text::cursor::Cursor;
 use crate::text::form::words;
-use crate::text::form::{Maybe, NAME, Number, Switch, Table, Words};
-use crate::text::grammar::Grammar;
-use crate::text::grammar::text;
-use crate::text::keys::{Context, Form, Joint, Key, Presence, Section, keys};
+use crate::text::form::{Maybe, NAME, Switch, Table, Words};
+use crate::text::keys::{Context, Joint, Key, Presence, Section, keys};
 use crate::text::tree::ScenarioError;
 
 keys! {
@@ -157,112 +155,6 @@ impl RateLayer {
     }
 }
 
-keys! {
-    /// A memory that the ports of a switch share.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Memory {
-        /// Name, unique in the scenario.
-        name: String = String::new(), required("\"switch\"", MemoryName);
-        /// Size of the memory for all its links together, without packets in transmission.
-        size: BufferLimit = BufferLimit::Packets(0), required("\"12MB\"", MemorySize);
-        /// How `memory_alpha` limits the queues of its links.
-        threshold: MemoryThreshold = MemoryThreshold::Dynamic, key(Words);
-    }
-}
-
-words! {
-    /// The limit that `memory_alpha` sets.
-    pub enum MemoryThreshold {
-        /// alpha times the free memory (Choudhury and Hahne 1998).
-        Dynamic = "dynamic",
-        /// alpha times the free memory, divided by the number of congested queues: ABM (Addanki,
-        /// Apostolaki, Ghobadi, Schmid and Vanbever 2022).
-        Abm = "abm",
-    }
-}
-
-/// Alpha of a dynamic threshold: switches offer powers of two from 1/128 to 128.
-const ALPHA: Number = Number(1e-3, 1e3);
-
-/// The name of a memory that comes after those of the context.
-struct MemoryName;
-
-impl Form<String> for MemoryName {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<String, ScenarioError> {
-        let name = at.text().map(str::to_owned);
-        name.filter(|name| (NAME.valid)(name) && !context.memories.contains(name))
-            .ok_or_else(|| {
-                at.error("a name without dots and control characters, a different one for each")
-            })
-    }
-
-    fn write(&self, name: &String, _: &Context<'_>) -> Option<Value> {
-        Some(name.as_str().into())
-    }
-
-    fn grammar(&self) -> Grammar {
-        NAME.grammar()
-    }
-}
-
-/// The size of a memory: unlike a buffer, in packets or bytes only.
-pub(crate) struct MemorySize;
-
-impl Form<BufferLimit> for MemorySize {
-    fn read(&self, at: &Cursor<'_>, _: &Context<'_>) -> Result<BufferLimit, ScenarioError> {
-        match at.text().and_then(BufferSize::parse) {
-            Some(BufferSize::Packets(count)) => Ok(BufferLimit::Packets(count)),
-            Some(BufferSize::Bytes(bytes)) => Ok(BufferLimit::Bytes(bytes)),
-            _ => {
-                let valid = |text: &str| {
-                    let size = BufferSize::parse(text);
-                    matches!(size, Some(BufferSize::Packets(_) | BufferSize::Bytes(_)))
-                };
-                Err(at.quantity_error(valid, "whole packets \"1000p\" or bytes \"12MB\""))
-            }
-        }
-    }
-
-    fn write(&self, limit: &BufferLimit, _: &Context<'_>) -> Option<Value> {
-        Some(limit.to_string().into())
-    }
-
-    fn grammar(&self) -> Grammar {
-        let schema = text(
-            "^[0-9.eE+-]+ ?(p|B|[kMGT]B|[KMGT]iB)$",
-            "packets \"1000p\" or bytes \"12MB\"",
-        );
-        Grammar::new(schema, "packets \"1000p\" or bytes \"12MB\"")
-    }
-}
-
-/// A memory by its name.
-struct OneOfTheMemories;
-
-impl Form<usize> for OneOfTheMemories {
-    fn read(&self, at: &Cursor<'_>, context: &Context<'_>) -> Result<usize, ScenarioError> {
-        let names = context.memories;
-        let found = names.iter().position(|name| at.text() == Some(name));
-        found.ok_or_else(|| match at.text() {
-            Some(text) if !names.is_empty() => {
-                at.unknown("memory", text, names.iter().map(|name| &**name))
-            }
-            _ if names.is_empty() => {
-                at.error("the name of one of [[memories]], of which there are none")
-            }
-            _ => at.error(names.join(", ")),
-        })
-    }
-
-    fn write(&self, memory: &usize, context: &Context<'_>) -> Option<Value> {
-        Some(context.memories[*memory].as_str().into())
-    }
-
-    fn grammar(&self) -> Grammar {
-        Grammar::new(json!({"type": "string"}), "a name of [[memories]]")
-    }
-}
-
 impl Link {
     /// Reads the link of this number, all but its buffer.
     pub(crate) fn read_unresolved(
@@ -279,64 +171,4 @@ impl Link {
         }
         Ok(link)
     }
-}
-
-/// Refuses links whose thresholds and guarantees do not fit their memory.
-pub(crate) fn check_memories(
-    links: &[Link],
-    cursors: &[Cursor<'_>],
-    memories: &[Memory],
-) -> Result<(), ScenarioError> {
-    let mut guaranteed = vec![0; memories.len()];
-    for (link, cursor) in links.iter().zip(cursors) {
-        let Some(number) = link.memory else {
-            let mut keys = ["memory_alpha", "memory_reserved"].iter();
-            let stray = keys.find_map(|key| cursor.get(key));
-            if let Some(stray) = stray {
-                return Err(stray.error("only with `memory`"));
-            }
-            continue;
-        };
-        let Some(reserved) = link.memory_reserved else {
-            continue;
-        };
-        let memory = &memories[number];
-        let (part, size) = match (reserved, memory.size) {
-            (BufferLimit::Packets(part), BufferLimit::Packets(size)) => (part, size),
-            (BufferLimit::Bytes(part), BufferLimit::Bytes(size)) => (part.get(), size.get()),
-            _ => {
-                let here = cursor.get("memory_reserved");
-                let allowed = format!("the unit of the memory's size, {}", memory.size);
-                return Err(here.as_ref().unwrap_or(cursor).error(allowed));
-            }
-        };
-        guaranteed[number] += part;
-        if guaranteed[number] > size {
-            let here = cursor.get("memory_reserved");
-            let allowed = format!(
-                "guarantees of all links that are together at most {}, the size of `{}`",
-                memory.size, memory.name
-            );
-            return Err(here.as_ref().unwrap_or(cursor).error(allowed));
-        }
-    }
-    Ok(())
-}
-
-/// Reads `[[memories]]`.
-pub(crate) fn read_memories(cursor: &Cursor<'_>) -> Result<Vec<Memory>, ScenarioError> {
-    let items = cursor.items().filter(|items| items.len() <= 64);
-    let items = items.ok_or_else(|| cursor.error("[[memories]], at most 64 of them"))?;
-    let mut memories: Vec<Memory> = Vec::with_capacity(items.len());
-    let mut names = Vec::new();
-    for item in &items {
-        let context = Context {
-            memories: &names,
-            ..Context::default()
-        };
-        let memory = Memory::read(item, &context)?;
-        names.push(memory.name.clone());
-        memories.push(memory);
-    }
-    Ok(memories)
 }

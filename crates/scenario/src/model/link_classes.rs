@@ -30,7 +30,18 @@ impl Link {
 
     /// Whether it has a lossless queue: its own, or that of a class.
     pub fn is_lossless(&self) -> bool {
-        self.pfc.is_some() || self.classes.iter().any(|class| class.pfc.is_some())
+        self.lossless_queues().next().is_some()
+    }
+
+    /// The keys of its lossless queues: of its own queue and of those of classes.
+    pub(crate) fn lossless_queues(&self) -> impl Iterator<Item = &Pfc> {
+        let of_classes = self.classes.iter().filter_map(|class| class.pfc.as_ref());
+        self.pfc.iter().chain(of_classes)
+    }
+
+    /// Whether the `xoff` of a lossless queue depends on the free shared memory.
+    pub(crate) fn has_pfc_alpha(&self) -> bool {
+        self.lossless_queues().any(|pfc| pfc.alpha.is_some())
     }
 
     /// Checks the classes against the scenario's flow groups, and resolves their buffers where one

@@ -78,7 +78,7 @@ const EVERY: Within<Time> = Within {
 const RECORDS: List<Words> = List {
     of: Words,
     least: 0,
-    allowed: "a list of cwnd, queue, utilization, packets, transfers",
+    allowed: "a list of cwnd, queue, utilization, packets, transfers, pauses",
 };
 
 words! {
@@ -94,6 +94,8 @@ words! {
         Packets = "packets",
         /// Every transfer that begins, with its number, size, times and losses.
         Transfers = "transfers",
+        /// Every pause of a link or host by a lossless queue, with its beginning and its end.
+        Pauses = "pauses",
     }
 }
 

@@ -4,6 +4,7 @@
 use forebay_units::{Bytes, Time};
 use serde_json::{Value, json};
 
+use crate::model::memory::ALPHA;
 use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, Table, Within};
 use crate::text::grammar::Grammar;
@@ -22,6 +23,9 @@ keys! {
         xon: Bytes = Bytes::ZERO, required("\"80kB\"", SIZE);
         /// Bytes beyond `xoff` for which there is memory. Packets beyond that are lost.
         headroom: Bytes = Bytes::ZERO, required("\"60kB\"", SIZE);
+        /// Multiple of the free shared memory that lowers `xoff`: the queue pauses a sender with
+        /// more waiting bytes than this, too. Only with `memory`.
+        alpha: Option<f64> = None, key(Maybe(ALPHA));
         /// Length of the cable to a sender, as in "300m". Without it, the cable has the `delay` of
         /// the link before, and none to a host.
         cable: Option<f64> = None, key(Maybe(CableLength));

@@ -23,7 +23,9 @@ use crate::model::fabric::routing::FabricLinks;
 use crate::model::fabric::table::Fabric;
 use crate::model::flow_count::MAX_FLOWS;
 use crate::model::flows::FlowGroup;
-use crate::model::link::{Link, Memory, check_memories, read_memories};
+use crate::model::link::Link;
+use crate::model::memory::{Memory, read_memories};
+use crate::model::memory_links::check_memories;
 use crate::model::metric::{Goal, SourcePosition};
 use crate::model::observed::{self, OBSERVED};
 use crate::model::options::{FluidOptions, RunPlan, TraceOptions};
@@ -136,10 +138,9 @@ impl Scenario {
         observed::check(root)?;
         let ports = root.get("fabric").map(|at| Ports::read(&at)).transpose()?;
         let cursors = link_tables(root, ports.as_ref())?;
-        let memories = match (&ports, root.get("memories")) {
-            (Some(ports), _) => ports.fabric.memories(),
-            (None, Some(memories)) => read_memories(&memories)?,
-            (None, None) => Vec::new(),
+        let memories = match &ports {
+            Some(ports) => ports.fabric.memories(root)?,
+            None => read_memories(root)?,
         };
         let memory_names: Vec<String> = memories.iter().map(|m| m.name.clone()).collect();
         let mut context = Context {
@@ -147,7 +148,7 @@ impl Scenario {
             ..Context::default()
         };
         let (mut links, target) = read_links(root, (ports.as_ref(), &cursors), &context)?;
-        check_memories(&links, &cursors, &memories)?;
+        check_memories((&links, &cursors), &memories, root)?;
         let run: RunPlan = read_section(root, "run", &context)?;
         for (link, cursor) in links.iter_mut().zip(&cursors) {
             link.resolve_rate(cursor, &run)?;

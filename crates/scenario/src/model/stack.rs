@@ -359,7 +359,7 @@ impl Stack {
         self.header.max(Self::BARE)
     }
 
-    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see [`Preset::stack`]), ten packets
+    /// RFC defaults: SACK (RFC 6675; RACK for some controllers, see `Preset::stack`), ten packets
     /// initially (RFC 6928), minimum and initial RTO of 1 s (RFC 6298), each packet acknowledged.
     /// The processing time of the hosts varies by that of a packet, as that of a real host does
     /// ([`Processing::Packet`]).

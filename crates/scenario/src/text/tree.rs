@@ -24,7 +24,7 @@ pub struct ScenarioError {
 /// The origin of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file, or a text in place of one ("<text>").
+    /// A file, or a text in place of one (`<text>`).
     File {
         /// Its name.
         name: String,

@@ -378,3 +378,32 @@ fn events_are_a_few_for_each_packet() {
 fn first_of(group: &str) -> f64 {
     room_for_ten(group, "").flows()[0].stack.initial_window + 100.0
 }
+
+/// A lossless queue drops nothing: what its buffer does not hold waits at the hosts, with and
+/// without access links.
+#[test]
+fn packets_that_a_lossless_queue_holds_back_wait_at_their_hosts() {
+    let needed = |link: &str, more: &str| {
+        let flows = group(
+            "bulk",
+            &format!("count = 3\nreceive_window = \"5000p\"\n{more}"),
+        );
+        let scenario = scenario(link, &flows);
+        let each = Each {
+            under_way: 1.0,
+            ..Each::default()
+        };
+        let needs = scenario.needs(&each, false);
+        let of_packets = needs.iter().filter(|need| need.key == "flows.bulk.rtt");
+        of_packets.map(|need| need.bytes).sum::<f64>()
+    };
+    let lossy = "buffer = \"60kB\"";
+    let pfc = "pfc = { xoff = \"10kB\", xon = \"5kB\", headroom = \"9kB\" }";
+    let lossless = format!("{lossy}\n{pfc}");
+    for access in ["", "access = { rate = \"80Mbps\" }"] {
+        let (held, dropped) = (needed(&lossless, access), needed(lossy, access));
+        // Three windows grow by each of the 10,000 packets that the link carries.
+        assert!((10_000.0..=10_600.0).contains(&held), "{access}: {held}");
+        assert!(dropped < 0.1 * held, "{access}: {dropped}");
+    }
+}

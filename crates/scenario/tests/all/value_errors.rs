@@ -153,7 +153,7 @@ fn mistakes_are_said_in_these_words() {
         ),
         (
             r#"trace.record=["cwnd","nonsense"]"#,
-            "trace.record[1]: unknown record `nonsense`; known: cwnd, queue, utilization, packets, transfers",
+            "trace.record[1]: unknown record `nonsense`; known: cwnd, queue, utilization, packets, transfers, pauses",
         ),
     ] {
         let error = with(&[change]).expect_err(change);

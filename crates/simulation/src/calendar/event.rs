@@ -9,7 +9,7 @@ use crate::pause_frame::{PauseFrame, Sender};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// An event at a time that the scenario sets: see [`Control`].
+    /// An event at a time that the scenario sets: see `Control`.
     Control = 0,
     /// A packet that its access link sent without a wait reaches its first link, before those of
     /// the same instant that had to wait for packets of their own flow: they are the younger cause.

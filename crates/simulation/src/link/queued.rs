@@ -215,6 +215,17 @@ impl QueuedLink {
         left
     }
 
+    /// The last packet that waits is dropped at `now`, to make room for a packet of another link.
+    /// The link must have caught up with `now`.
+    pub(crate) fn push_out(&mut self, now: Time, sink: &mut impl Departures) {
+        let Self { queue, server, .. } = self;
+        server.port.now = now;
+        if let Some(packet) = queue.push_out(&mut server.port) {
+            server.port.discard(packet);
+        }
+        server.settle(sink);
+    }
+
     // --- How things stand, once it has caught up ---
 
     /// Whether nothing is in transmission.

@@ -1,5 +1,6 @@
 //! Lossless queues in the network: packets that need headroom, paused links, and deadlocks.
 
+use forebay_scenario::TraceOptions;
 use forebay_units::Time;
 
 use forebay_discipline::Packet;
@@ -11,39 +12,52 @@ use crate::flow::{Flows, InFlight};
 use crate::ids::{FlowId, LinkId, ResponsiveId};
 use crate::link::Link;
 use crate::measured::Measured;
-use crate::pause::{Ingoing, LinkQueue, PauseCounts};
+use crate::memory_place::Place;
+use crate::pause::{Ingoing, LinkQueue, PauseCounts, TracedPause};
 use crate::pause_frame::Sender;
 use crate::timeline::Timeline;
 
+/// The pauses at a link at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseState {
+    /// Whether a queue behind it pauses the link, or a class of it.
+    pub is_paused: bool,
+    /// Time for which it was paused since the warm-up, or since the beginning before that.
+    pub paused: Time,
+    /// Number of senders that its own queues pause: links, classes of links, and hosts.
+    pub senders: usize,
+    /// Time for which its own queues paused a sender since then.
+    pub pausing: Time,
+}
+
 impl Network {
-    /// Whether the headroom of a lossless queue suffices for a packet. If it does, the packet waits
-    /// there from now on. It needs no headroom if it is sent at once.
+    /// Whether a packet may wait that has this place in a shared memory: in that place, or in the
+    /// headroom of a lossless queue, where it waits from now on. It needs neither if it is sent at
+    /// once.
     #[inline(never)]
     pub(super) fn has_headroom<E: Ends>(
         &mut self,
-        offered: &Offered,
+        (offered, place): (&Offered, Option<Place>),
         flows: &mut Flows<E>,
         timeline: &mut Timeline<'_>,
     ) -> bool {
         let (packet, at) = (&offered.packet, offered.link);
+        let fits = place.is_none_or(|place| place.fits);
         if !self.pauses.as_ref().is_some_and(|it| it.is_lossless(at)) {
-            return true;
+            return fits;
         }
         self.catch_up_link(at, packet.arrival, (flows, timeline));
         let ingoing = self.ingoing(packet, at, flows);
+        let size = self.memories.occupied(at, packet.size);
         let (Some(pauses), Some(ingoing)) = (&mut self.pauses, ingoing) else {
-            return true;
+            return fits;
         };
         if self.links[at.index()].sends_at_once(packet) {
-            pauses.carry(ingoing, packet.size);
+            pauses.carry(ingoing, size);
             return true;
         }
-        let has_room = pauses.has_room(ingoing, packet.size);
-        if has_room {
-            let calendar = &mut timeline.calendar;
-            pauses.store(ingoing, (packet.size, packet.arrival), calendar);
-        }
-        has_room
+        let calendar = &mut timeline.calendar;
+        pauses.admit(ingoing, (size, place), packet.arrival, calendar)
     }
 
     /// The lossless queue of link `at` that a packet joins, and the sender of the packet.
@@ -154,6 +168,30 @@ impl Network {
         self.pauses.as_ref()?.counts(link, now)
     }
 
+    /// Records the pauses of senders from now on.
+    pub(crate) fn record_pauses(&mut self, options: &TraceOptions) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.record(options);
+        }
+    }
+
+    /// The recorded pauses of senders, in the order in which they began.
+    pub(crate) fn recorded_pauses(&self) -> impl Iterator<Item = &TracedPause> {
+        self.pauses.iter().flat_map(|pauses| pauses.recorded())
+    }
+
+    /// The pauses at a link at present; none where it takes no part in pauses.
+    pub fn pause_state(&self, link: usize, now: Time) -> Option<PauseState> {
+        let pauses = self.pauses.as_ref()?;
+        let takes_part = pauses.may_pause(link) || pauses.is_lossless(LinkId::new(link));
+        takes_part.then(|| PauseState {
+            is_paused: pauses.holds_link(link),
+            paused: self.paused_time(link, now).unwrap_or(Time::ZERO),
+            senders: pauses.paused_senders(link),
+            pausing: pauses.counts(link, now).unwrap_or_default().time,
+        })
+    }
+
     /// Checks the counts of the lossless queues.
     ///
     /// # Panics
@@ -165,7 +203,9 @@ impl Network {
         for place in pauses.places() {
             let (at, class) = place;
             if let Link::Queued(link) = &self.links[at.index()] {
-                let agrees = pauses.agrees(place, link.backlog_of(class).bytes);
+                let bytes = link.backlog_of(class).bytes;
+                let in_cells = self.memories.has_cells(at);
+                let agrees = pauses.agrees(place, (!in_cells).then_some(bytes));
                 assert!(
                     agrees && pauses.counts_agree(at),
                     "the counts of a lossless queue: {pauses:?}"

@@ -85,7 +85,7 @@ pub(crate) struct MaybeHeld {
 
 impl PauseControl {
     /// The lossless queues that pause a sender now.
-    fn pausing(&self, sender: Sender) -> impl Iterator<Item = usize> {
+    pub(super) fn pausing(&self, sender: Sender) -> impl Iterator<Item = usize> {
         let queues = self.queues.iter().enumerate();
         let pausing = queues.filter(move |(_, queue)| {
             let ingress = queue.ingress.get(&sender);
@@ -168,14 +168,26 @@ impl PauseControl {
             Vec::new()
         };
         let hold = self.victims.holds.entry(sender).or_default();
-        if begins && hold.by <= 0 {
+        let was_paused = hold.by > 0;
+        if begins && !was_paused {
             hold.origins.clear();
         }
         hold.origins.append(&mut origins);
         hold.by += if begins { 1 } else { -1 };
-        if hold.by <= 0 {
+        let is_paused = hold.by > 0;
+        if !is_paused {
             hold.until = now;
         }
+        if let Some(trace) = self.trace.as_mut().filter(|_| was_paused != is_paused) {
+            trace.change(sender, is_paused, now);
+        }
+    }
+
+    /// Whether a pause holds a link now, or a class of it.
+    pub(crate) fn holds_link(&self, at: usize) -> bool {
+        let holds = self.victims.holds.iter().filter(|(_, hold)| hold.by > 0);
+        let mut senders = holds.map(|(sender, _)| sender);
+        senders.any(|sender| matches!(sender, Sender::Link(link, _) if link.index() == at))
     }
 
     /// A packet that arrived at a link then leaves it, or is there at the end of the run: a pause

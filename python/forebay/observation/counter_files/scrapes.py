@@ -14,11 +14,11 @@ from forebay.observation.counter_files.tables import number_of
 from forebay.observation.timestamps import parse_timestamp
 from forebay.storage.safe_io import clean
 
-__all__ = ["is_scrape", "port_of_labels", "read_scrapes"]
+__all__ = ["LABEL", "SAMPLE", "is_scrape", "port_of_labels", "read_scrapes"]
 
-#: No way of matching is tried twice: the time is linear.
-_SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)(?:\s++(\S++))?')
-_LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
+#: A sample, and a label in its braces. No way of matching is tried twice: the time is linear.
+SAMPLE = re.compile(r'([A-Za-z_:][\w:]*+)\s*+(?:\{((?:[^"{}]|"(?:[^"\\]|\\.)*+")*+)\})?\s*+(\S++)(?:\s++(\S++))?')
+LABEL = re.compile(r'(\w++)\s*=\s*"((?:[^"\\]|\\.)*+)"')
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 PORTS = ("device", "interface", "ifName", "ifDescr", "ifIndex", "port", "interface_name")
 QUEUES = ("queue", "queue_id", "queue_name", "class")
@@ -32,7 +32,7 @@ def is_scrape(text: str) -> bool:
         if re.match(r"# (HELP|TYPE|UNIT|EOF)", line):
             return True
         if line.strip() and not line.startswith("#"):
-            found = _SAMPLE.match(line.strip())
+            found = SAMPLE.match(line.strip())
             return found is not None and ("{" in line or "," not in line) and _is_number(found[3])
     return False
 
@@ -61,7 +61,7 @@ def read_scrapes(text: str, where: str) -> Readings:
         if not line or line.startswith("#"):
             date = _date(line) or date
             continue
-        found = _SAMPLE.match(line)
+        found = SAMPLE.match(line)
         if found is None or quantity_of(found[1]) is None:
             dated = _date(line)
             readings.ignored += dated is None
@@ -78,7 +78,7 @@ def read_scrapes(text: str, where: str) -> Readings:
         value = number_of(value_text, name, f"{where}, line {number}")
         if value is not None:
             readings.add(
-                port_of_labels(dict(_LABEL.findall(labels or ""))), name, when, value, f"{where}, line {number}"
+                port_of_labels(dict(LABEL.findall(labels or ""))), name, when, value, f"{where}, line {number}"
             )
     return readings
 

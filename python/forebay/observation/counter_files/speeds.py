@@ -21,7 +21,7 @@ from forebay.text.formatting import bandwidth
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LinkSpeed", "check_is_counter", "check_load", "link_speed"]
+__all__ = ["SATURATED", "LinkSpeed", "check_is_counter", "check_load", "link_speed"]
 
 #: The fastest interface of which speeds are believed: 1.6 Tb/s Ethernet (IEEE 802.3dj), with room.
 FASTEST = 1e13

@@ -15,7 +15,10 @@ from forebay.observation.inputs.counters import CounterInput
 from forebay.observation.inputs.input import Head, Yields
 from forebay.storage.safe_io import clean
 
-__all__ = ["INTERFACES"]
+__all__ = ["INTERFACES", "NONE", "nominal_bits", "stated_bits"]
+
+#: Texts of an empty cell.
+NONE = ("", "—", "-", "None")
 
 _UNITS = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _SPEED = re.compile(r"([\d.,]+)\s*([KMGT])?(?:bps|bit/s|b/s|bit|ps)?$", re.IGNORECASE)
@@ -58,26 +61,36 @@ def _interface(row: dict[str, str], readings: Readings, place: str) -> None:
     if not name:
         return
     text = next((row[each].strip() for each in ("speed (kbps)", "speed") if row.get(each, "").strip()), "")
-    if text and text not in ("—", "-", "None"):
-        readings.add(port, "speed_bps", 0.0, _bits(text, place), place)
-        return
-    found = _TYPE.search(row.get("type", ""))
-    if found is not None:
-        giga, slug, mega, _, hundred = found.groups()
-        speed = float(giga or slug or 0) * 1e9 or float(mega or hundred) * 1e6
+    if text not in NONE:
+        speed = stated_bits(text)
+        if speed is None:
+            raise InputError(f"{place}: found the speed {clean(text)}; allowed: kbit/s, or such as `1 Gbps`")
         readings.add(port, "speed_bps", 0.0, speed, place)
+        return
+    nominal = nominal_bits(row.get("type", ""))
+    if nominal is not None:
+        readings.add(port, "speed_bps", 0.0, nominal, place)
         readings.nominal.add(port)
 
 
-def _bits(text: str, place: str) -> float:
-    """Bit/s of "1 Gbps", or of a number, which NetBox has in kbit/s."""
+def nominal_bits(kind: str) -> float | None:
+    """The highest speed of a type in bit/s; None if its name states none."""
+    found = _TYPE.search(kind)
+    if found is None:
+        return None
+    giga, slug, mega, _, hundred = found.groups()
+    return float(giga or slug or 0) * 1e9 or float(mega or hundred) * 1e6
+
+
+def stated_bits(text: str) -> float | None:
+    """Bit/s of "1 Gbps", or of a number, which NetBox has in kbit/s; None if it is no speed."""
     found = _SPEED.match(text)
     try:
         number = float(found[1].replace(",", "")) if found is not None else -1.0
     except ValueError:
         number = -1.0
     if found is None or number <= 0:
-        raise InputError(f"{place}: found the speed {clean(text)}; allowed: kbit/s, or such as `1 Gbps`")
+        return None
     return number * (_UNITS[found[2].lower()] if found[2] else 1e3)
 
 

@@ -377,8 +377,12 @@ impl Scenario {
     /// Packets of a group that wait at its access links, where the rest of the network holds
     /// `there` of them.
     fn at_access(&self, group: &FlowGroup, there: f64) -> f64 {
+        // A lossless queue drops nothing: what it does not let in waits at its hosts, also at those
+        // without an access link.
+        let joins = |&at: &usize| self.links()[at].pfc_of(&group.name).is_some();
+        let is_held = group.path.iter().any(joins);
         let Some(access) = &group.access else {
-            return 0.0;
+            return if is_held { f64::INFINITY } else { 0.0 };
         };
         let queues = access
             .queue
@@ -386,7 +390,9 @@ impl Scenario {
         let flows = self.alive(group).1;
         let mut links = group.path.iter().map(|&at| &self.links()[at]);
         let slower = |link: &Link| 2.0 * link.highest_rate().as_bytes_per_second();
-        let windows = if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
+        let windows = if is_held {
+            f64::INFINITY
+        } else if links.any(|link| slower(link) <= access.rate.as_bytes_per_second()) {
             // A slow start sends two packets for each that a link delivers (RFC 5681), which is no
             // faster than the access link: what waits is a first window.
             flows * group.stack.initial_window

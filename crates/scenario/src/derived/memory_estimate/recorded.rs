@@ -3,7 +3,8 @@
 use super::concurrency::{smallest, swung};
 use crate::answer::footprint::{Need, Waiting};
 use crate::answer::report::{
-    AcknowledgmentRecord, FlowSample, HeaderRecord, PacketRecord, QueueSample, TransferRecord,
+    AcknowledgmentRecord, FlowSample, HeaderRecord, PacketRecord, PauseRecord, QueueSample,
+    TransferRecord,
 };
 use crate::model::options::{Recorded, TraceOptions};
 use crate::model::scenario::Scenario;
@@ -52,6 +53,9 @@ impl Scenario {
         }
         if asks(Recorded::Transfers) {
             needs.push(self.transfers(span));
+        }
+        if asks(Recorded::Pauses) {
+            needs.push(self.pauses(span));
         }
         if asks(Recorded::Packets) {
             let mut packets = self.captured(trace, span);
@@ -122,6 +126,23 @@ impl Scenario {
             });
         let each = size_of::<TransferRecord>() as f64 * COPIES;
         Need::new("trace.record".to_owned(), counts.sum(), "transfer", each)
+    }
+
+    /// Records of pauses: a lossless queue sends what lies between `xoff` and `xon` from one pause
+    /// of a sender to the next.
+    fn pauses(&self, span: f64) -> Need {
+        let smallest = self.flows().iter().map(smallest).fold(1e6, f64::min);
+        let counts = self.links().iter().map(|link| {
+            let queues = link.lossless_queues();
+            let between = queues.map(|pfc| (pfc.xoff.get() - pfc.xon.get()) as f64);
+            let bytes = link.highest_rate().as_bytes_per_second() * span;
+            between.map(|each| bytes / each.max(smallest)).sum::<f64>()
+        });
+        let links = self.links().len() as f64;
+        let count = counts.sum::<f64>() + links + self.max_concurrent_flows();
+        let names = self.links().iter().map(|link| link.name.len());
+        let each = (size_of::<PauseRecord>() + names.max().unwrap_or(0)) as f64 * COPIES;
+        Need::new("trace.record".to_owned(), count, "pause", each)
     }
 
     /// Records of packets: of all that come to the target link.

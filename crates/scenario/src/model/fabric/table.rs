@@ -5,9 +5,11 @@ use forebay_units::Bytes;
 use crate::model::buffer::BufferLimit;
 use crate::model::fabric::ports::{PortForm, PortTable};
 use crate::model::fabric::shape::{Role, Shape};
-use crate::model::link::{Memory, MemorySize, MemoryThreshold};
+use crate::model::memory::{CELL, Memory, MemorySize, MemoryThreshold, PfcCounters, check_parts};
+use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, NAME, Table, WholeNumber, Words, words};
 use crate::text::keys::keys;
+use crate::text::tree::ScenarioError;
 
 keys! {
     /// A leaf-spine fabric: each host has a link to and from its leaf, and each leaf one to and
@@ -57,6 +59,12 @@ keys! {
         size: BufferLimit = BufferLimit::Bytes(Bytes::ZERO), required("\"12MB\"", MemorySize);
         /// How `memory_alpha` limits the queues of its ports.
         threshold: MemoryThreshold = MemoryThreshold::Dynamic, key(Words);
+        /// Part of the memory for bytes above `xoff` of its lossless queues, shared by all of them.
+        headroom: Option<BufferLimit> = None, key(Maybe(MemorySize));
+        /// Size of a cell: each packet occupies whole cells.
+        cell: Option<Bytes> = None, key(Maybe(CELL));
+        /// Bytes of a sender that its lossless queues compare with `xoff` and `xon`.
+        pfc_counters: PfcCounters = PfcCounters::Queue, key(Words);
     }
 }
 
@@ -70,10 +78,10 @@ impl Fabric {
         }
     }
 
-    /// The memories of its switches, the leaves first.
-    pub(crate) fn memories(&self) -> Vec<Memory> {
+    /// The memories of its switches, the leaves first. An error is about the table `[fabric]`.
+    pub(crate) fn memories(&self, root: &Cursor<'_>) -> Result<Vec<Memory>, ScenarioError> {
         let Some(memory) = &self.memory else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let leaves = (1..=self.leaves).map(|leaf| format!("leaf{leaf}"));
         let spines = (1..=self.spines).map(|spine| format!("spine{spine}"));
@@ -81,8 +89,16 @@ impl Fabric {
             name,
             size: memory.size,
             threshold: memory.threshold,
+            headroom: memory.headroom,
+            cell: memory.cell,
+            pfc_counters: memory.pfc_counters,
         };
-        leaves.chain(spines).map(of).collect()
+        let memories: Vec<Memory> = leaves.chain(spines).map(of).collect();
+        let table = root.get("fabric").and_then(|fabric| fabric.get("memory"));
+        if let (Some(table), Some(first)) = (table, memories.first()) {
+            check_parts(&table, first)?;
+        }
+        Ok(memories)
     }
 
     /// Writes another buffer of the ports with a role, or of a class of theirs.

@@ -1,0 +1,169 @@
+"""Reads an inventory: a file or a folder becomes one table of ports, and one table of rejected rows with reasons.
+
+The importers give texts. `validation` makes numbers of them and finds contradictions, `merging` the ports of several
+files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forebay.errors import InputError
+from forebay.extras import need
+from forebay.fleets.columns import RAW, REJECTED, empty_raw, schema
+from forebay.fleets.files import ALLOWED, FileFault, SourceFile, source_files
+from forebay.fleets.rejections import split
+from forebay.sanitize import sanitize
+from forebay.storage.safe_io import clean
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FileRead", "Inventory", "read_inventory"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file of an inventory.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file, relative to the folder.
+    format : str
+        Format by which it was read; empty if it was not.
+    rows : int
+        Number of its rows that may be ports.
+    notes : tuple of str
+        Facts about it, such as columns that are not read.
+    """
+
+    name: str
+    format: str
+    rows: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The ports of a network.
+
+    Attributes
+    ----------
+    ports : DataFrame
+        One row per port, with the columns of `forebay.fleets.columns.PORTS`.
+    rejected : DataFrame
+        One row per rejected row: file, line and reason.
+    files : tuple of FileRead
+        The files in order of their names.
+    """
+
+    ports: pl.DataFrame
+    rejected: pl.DataFrame
+    files: tuple[FileRead, ...] = ()
+
+
+def read_inventory(path: str | PathLike[str]) -> Inventory:
+    """Read an inventory.
+
+    Parameters
+    ----------
+    path : path
+        A CSV, Parquet or JSON file, an export, a configuration, or a folder of these.
+
+    Returns
+    -------
+    Inventory
+        The ports, and every rejected row with the reason.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to read.
+    MissingPackageError
+        If polars is not installed.
+    """
+    need("polars")
+    import polars as pl
+
+    from forebay.fleets.merging import merged
+    from forebay.fleets.validation import validated
+
+    whole = Path(path)
+    sources, skipped = source_files(whole)
+    frames: list[pl.DataFrame] = []
+    rejected: list[dict[str, Any]] = [{"file": name, "line": None, "reason": reason} for name, reason in skipped]
+    files = []
+    for source in sources:
+        try:
+            read, frame = _read(source, rejected)
+        except FileFault as fault:
+            if len(sources) == 1 and not skipped:
+                where = source.name if fault.line is None else f"{source.name}, line {fault.line}"
+                raise InputError(f"{where}: {fault.reason}") from None
+            rejected.append({"file": source.name, "line": fault.line, "reason": fault.reason})
+            files.append(FileRead(source.name, "", 0))
+            continue
+        finally:
+            source.release()
+        files.append(read)
+        frames.append(frame)
+    raw = pl.concat(frames) if frames else empty_raw().with_columns(pl.lit(None, pl.String).alias("file"))
+    if not len(raw) and not rejected:
+        raise InputError(f"{clean(path)}: found no port; allowed: {ALLOWED}", "inventory")
+    usable, faults = _identified(raw)
+    single, contradictions = merged(usable)
+    ports, wrong = validated(single)
+    listed = pl.DataFrame(rejected, schema=schema(REJECTED))
+    every = pl.concat([listed, faults, contradictions, wrong]).sort(
+        "file", "line", nulls_last=False, maintain_order=True
+    )
+    order = {each.name: place for place, each in enumerate(sources)}
+    ports = ports.with_columns(
+        pl.col("file").replace_strict(order, default=len(order), return_dtype=pl.Int64).alias("_at")
+    )
+    ports = ports.sort("_at", "line", nulls_last=True, maintain_order=True).drop("_at")
+    every = every.with_columns(pl.col("reason").map_elements(sanitize, return_dtype=pl.String, skip_nulls=True))
+    return Inventory(ports, every, tuple(files))
+
+
+def _read(source: SourceFile, rejected: list[dict[str, Any]]) -> tuple[FileRead, pl.DataFrame]:
+    """One file by the importer that recognizes it."""
+    import polars as pl
+
+    from forebay.fleets.importers.registry import importer_of
+
+    importer = importer_of(source)
+    found = importer.read(source)
+    rejected.extend({"file": source.name, "line": each.line, "reason": each.reason} for each in found.rejected)
+    if not len(found.frame) and not found.rejected:
+        raise FileFault(f"found no port in {importer.name}; allowed: at least one")
+    frame = found.frame.with_columns(pl.lit(source.name).alias("file"))
+    return FileRead(source.name, importer.name, len(frame), tuple(found.notes)), frame
+
+
+def _identified(raw: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows that name a port in text of UTF-8, and the others as rejected rows."""
+    import polars as pl
+
+    damaged = pl.concat_str([pl.col(name) for name in RAW if name != "config"], ignore_nulls=True).str.contains(
+        "\ufffd"
+    )
+    reason = (
+        pl.when(damaged)
+        .then(pl.lit("found a byte that is not UTF-8; allowed: a text in UTF-8"))
+        .when(pl.col("device").is_null())
+        .then(pl.lit("device: found none; allowed: the name of the device"))
+        .when(pl.col("port").is_null())
+        .then(pl.lit("port: found none; allowed: the name of the port"))
+        .when(pl.max_horizontal(pl.col("device").str.len_chars(), pl.col("port").str.len_chars()) > MOST_NAME)
+        .then(pl.lit(f"found a name of more than {MOST_NAME} characters; allowed: less"))
+    )
+    return split(raw, reason)
+
+
+#: Longest name of a device or a port, in characters.
+MOST_NAME = 255

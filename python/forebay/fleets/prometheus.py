@@ -1,0 +1,53 @@
+"""Writes the verdicts of an audit in the text format of Prometheus, for the textfile collector of node_exporter.
+
+`auditing` writes the file `forebay.prom` beside the tables. The format is the exposition format 0.0.4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forebay.fleets.columns import KEY
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["prometheus_text"]
+
+#: The gauge of a port, with its help text.
+GAUGE = "forebay_buffer_ratio"
+HEAD = (
+    f"# HELP {GAUGE} Configured buffer of the port over the needed one; NaN if the audit does not know it.\n"
+    f"# TYPE {GAUGE} gauge\n"
+)
+
+
+def prometheus_text(ports: pl.DataFrame) -> str:
+    """One gauge per port.
+
+    Parameters
+    ----------
+    ports : DataFrame
+        Ports with the columns device, port, service_class, verdict and margin.
+
+    Returns
+    -------
+    str
+        The text; each line ends with a line feed.
+    """
+    import polars as pl
+
+    labels = [
+        pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).cast(pl.String).fill_null("")))
+        for name in (*KEY, "verdict")
+    ]
+    ratio = pl.col("margin").cast(pl.String).fill_null("NaN")
+    line = pl.concat_str(pl.lit(GAUGE + "{"), pl.concat_str(labels, separator=","), pl.lit("} "), ratio, pl.lit("\n"))
+    return HEAD + "".join(ports.select(line.alias("line"))["line"].to_list())
+
+
+def _escaped(text: pl.Expr) -> pl.Expr:
+    """A label value: backslashes, quotes and line feeds are escaped."""
+    for found, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n")):
+        text = text.str.replace_all(found, written, literal=True)
+    return text

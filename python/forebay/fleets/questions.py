@@ -1,0 +1,139 @@
+"""Questions: ports without their names. Equal ports share one question, and similar questions share a scenario.
+
+A scenario of a question leaves the buffer open. Runs belong to a scenario and a buffer, so that two questions that
+differ in the buffer alone use each other's runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forebay.errors import InputError
+from forebay.fleets.buffer_size import DEFAULTS, Size, size_column
+from forebay.fleets.profiles import BUFFER, Profile, Profiles
+from forebay.scenario import Scenario
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Asked", "Question", "questions_of"]
+
+#: Digits of the content hash of a question.
+DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question: whether a buffer suits a scenario.
+
+    Attributes
+    ----------
+    text : str
+        The scenario as JSON, with the mark `BUFFER` in place of the buffer.
+    size : Size
+        The configured buffer.
+    """
+
+    text: str
+    size: Size
+
+    @property
+    def digest(self) -> str:
+        """Content hash: the identity of the question."""
+        return hashlib.sha256(self.at(self.size).encode()).hexdigest()[:DIGITS]
+
+    @property
+    def link(self) -> str:
+        """Content hash of the scenario without the buffer."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:DIGITS]
+
+    def at(self, size: Size) -> str:
+        """The scenario as JSON with a buffer."""
+        return self.text.replace(BUFFER, str(size))
+
+    def scenario(self) -> Scenario:
+        """The scenario with its configured buffer; raises `InputError` if it is not valid."""
+        return Scenario.parse(self.at(self.size), "json", name="profile")
+
+    def with_size(self, size: Size) -> Question:
+        """The same scenario with another configured buffer."""
+        return Question(self.text, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a table of ports.
+
+    Attributes
+    ----------
+    ports : polars.DataFrame
+        The ports with the columns `profile_used`, `question` (the digest; null without one) and `refusal` (the reason
+        why a port has no question; null if it has one).
+    questions : mapping
+        Each question by its digest.
+    counts : mapping
+        Number of ports of each question, by digest.
+    """
+
+    ports: pl.DataFrame
+    questions: Mapping[str, Question]
+    counts: Mapping[str, int]
+
+
+def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
+    """Make a question of each port, and one of all equal ones.
+
+    Parameters
+    ----------
+    ports : polars.DataFrame
+        The table of ports.
+    profiles : Profiles
+        The profiles and their rules.
+    """
+    import polars as pl
+
+    frame = ports.with_columns(profiles.assigned().alias("profile_used"), size_column().alias("size"))
+    digests: list[str | None] = [None] * frame.height
+    refusals: list[str | None] = [None] * frame.height
+    questions: dict[str, Question] = {}
+    counts: dict[str, int] = {}
+    numbered = frame.with_row_index("row")
+    for (name,), part in numbered.group_by(["profile_used"], maintain_order=True):
+        profile = profiles.profiles.get(str(name))
+        # Columns that no placeholder uses do not make questions differ.
+        columns = () if profile is None else profile.columns
+        keys = list(dict.fromkeys((*columns, "goals", "size", "platform")))
+        for values, rows in part.group_by(keys, maintain_order=True):
+            port = dict(zip(keys, values, strict=True))
+            numbers = rows["row"].to_list()
+            try:
+                question = _question(None if name is None else str(name), profile, profiles, port)
+            except InputError as error:
+                for number in numbers:
+                    refusals[number] = str(error)
+                continue
+            digest = question.digest
+            questions[digest] = question
+            counts[digest] = counts.get(digest, 0) + len(numbers)
+            for number in numbers:
+                digests[number] = digest
+    added = [
+        pl.Series("question", digests, dtype=pl.String),
+        pl.Series("refusal", refusals, dtype=pl.String),
+    ]
+    return Asked(frame.drop("size").with_columns(added), questions, counts)
+
+
+def _question(name: str | None, profile: Profile | None, profiles: Profiles, port: Mapping[str, Any]) -> Question:
+    """The question of equal ports; an `InputError` has the reason why there is none."""
+    if name is None:
+        raise InputError("the port names no profile, and no rule applies to it")
+    if profile is None:
+        raise InputError(profiles.unknown(name))
+    if port["size"] is None:
+        known = ", ".join(DEFAULTS)
+        raise InputError(f"the port has no buffer; allowed: a size, or a platform with a documented default ({known})")
+    return Question(profile.filled(port, port["goals"]), Size.parse(port["size"]))

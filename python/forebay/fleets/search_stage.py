@@ -1,0 +1,157 @@
+"""The third stage: a full search with confirmation, where a change matters most.
+
+It searches the scenarios of wrongly sized questions in the order of ports times severity, and then those of undecided
+ones. One search serves all questions of a scenario.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from forebay.errors import ForebayError, Interrupted
+from forebay.fleets.answer import WRONG, Judgment, PortVerdict
+from forebay.fleets.measuring import Measuring
+from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal
+from forebay.fleets.questions import Question
+from forebay.fleets.store import key_of
+from forebay.results.warning import Kind
+from forebay.search.recommendation import recommend
+
+__all__ = ["ranked", "search_stage"]
+
+#: Warnings of searches that a time limit ended or led over smaller links.
+LIMITED = frozenset({Kind.TIME_OVER, Kind.SCALED})
+#: Shortest time limit of a search, in seconds.
+LEAST_S = 1e-3
+
+
+def ranked(judgments: Mapping[str, Judgment], counts: Mapping[str, int]) -> list[str]:
+    """Wrongly sized questions, those first whose ports and severity have the largest product."""
+    wrong = [digest for digest, judgment in judgments.items() if judgment.verdict in WRONG]
+    return sorted(wrong, key=lambda digest: (-counts[digest] * judgments[digest].severity, digest))
+
+
+def search_stage(
+    questions: Mapping[str, Question],
+    judgments: Mapping[str, Judgment],
+    counts: Mapping[str, int],
+    measuring: Measuring,
+    *,
+    full: int,
+    folder: Path | None = None,
+) -> dict[str, Judgment]:
+    """Search where a change matters most.
+
+    Parameters
+    ----------
+    questions, judgments, counts : mapping
+        Questions, their verdicts so far and their numbers of ports, by digest.
+    measuring : Measuring
+        Its store keeps the answers, and its cluster or threads make the runs.
+    full : int
+        Largest number of scenarios to search.
+    folder : Path, optional
+        Folder of the runs of a search that is interrupted.
+
+    Returns
+    -------
+    dict
+        The new verdicts by digest.
+    """
+    undecided = sorted(
+        (digest for digest, judgment in judgments.items() if judgment.verdict == "undecided"),
+        key=lambda digest: (-counts[digest], digest),
+    )
+    by_link: dict[str, list[str]] = {}
+    for digest in [*ranked(judgments, counts), *undecided]:
+        by_link.setdefault(questions[digest].link, []).append(digest)
+    chosen = list(by_link.values())[:full]
+    found: dict[str, Judgment] = {}
+    for digests in chosen:
+        if measuring.until is not None and time.monotonic() >= measuring.until:
+            break
+        answer = _searched(questions[digests[0]], measuring, folder)
+        for digest in digests:
+            found[digest] = _judged(questions[digest], judgments[digest], answer)
+    return found
+
+
+def _searched(question: Question, measuring: Measuring, folder: Path | None) -> Mapping[str, Any]:
+    """The answer of the search of a question's scenario, from the store or from a search.
+
+    An answer that the time limit changed is not kept, so that a later call searches again.
+    """
+    key = key_of("search", question.at(question.size))
+    kept = measuring.store.get(key)
+    if kept is None:
+        rest = None if measuring.until is None else max(LEAST_S, measuring.until - time.monotonic())
+        try:
+            found = recommend(
+                question.scenario(), within=rest, jobs=measuring.jobs, scheduler=measuring.cluster, resume=folder
+            )
+        except Interrupted:
+            raise
+        except ForebayError as error:
+            kept = {"refusal": str(error)}
+        else:
+            lower, upper = found.feasible_from, found.feasible_up_to
+            kept = {
+                "verdict": found.verdict,
+                "bytes": getattr(found.buffer, "bytes", None),
+                "low_bytes": None if lower is None else getattr(lower.low, "bytes", None),
+                "up_bytes": None if upper is None else getattr(upper.buffer, "bytes", None),
+                "confidence": found.confidence,
+                "runs": found.cost.replications,
+                "binding": found.binding_goal,
+            }
+            if any(warning.kind in LIMITED for warning in found.warnings):
+                return kept
+        measuring.store.add(key, kept)
+    return measuring.store.get(key) or {}
+
+
+def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> Judgment:
+    """The verdict on a question after the search of its scenario."""
+    if answer.get("verdict") == "impossible":
+        reason = f"no buffer meets every goal ({answer['binding']})"
+        return replace(before, verdict="not answerable", reason=reason, stage="search", runs=answer["runs"])
+    needed = answer.get("bytes")
+    if answer.get("verdict") != "met" or not needed:
+        return before
+    scenario = question.scenario()
+    configured = scenario.buffer.bytes
+    low, up = answer["low_bytes"] or needed, answer["up_bytes"] or needed
+    # Without a goal on delay, twice the needed buffer is too large, if the packet runs say that it costs delay.
+    is_excess = before.verdict == "too large" and configured >= 2 * needed and not has_delay_goal(scenario.goals)
+    if configured < low:
+        verdict: PortVerdict = "too small"
+    elif needed <= configured <= up and not is_excess:
+        verdict = "fine"
+    elif (before.verdict, configured >= needed) in {("too small", False), ("too large", True)}:
+        verdict = before.verdict
+    else:
+        return before
+    is_new = verdict != before.verdict
+    severity = before.severity
+    if is_new:
+        severity = 1 + min(MOST_SEVERE, needed / configured - 1) if verdict == "too small" else 0.0
+    return replace(
+        before,
+        verdict=verdict,
+        reason=f"the search found {needed:.0f} bytes" if is_new else before.reason,
+        margin=configured / needed,
+        margin_low=configured / needed,
+        margin_high=configured / low,
+        needed_bytes=needed,
+        enough_bytes=needed,
+        confidence=answer["confidence"],
+        cost_delay_s=None if is_new else before.cost_delay_s,
+        cost_loss=None if is_new else before.cost_loss,
+        stage="search",
+        runs=answer["runs"],
+        severity=severity,
+    )

@@ -1,0 +1,52 @@
+"""The gauges of an audit in the text format of Prometheus."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forebay.fleets.prometheus import prometheus_text
+
+#: A sample of the exposition format: the name, quoted labels, and a number.
+SAMPLE = re.compile(
+    r'(?P<name>[a-z_]+)\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\} (?P<value>NaN|[-+.e0-9]+)'
+)
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"')
+MEANING = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(), st.text(), st.none() | st.text(), st.none() | st.floats(1e-6, 1e6)),
+        max_size=9,
+    )
+)
+def test_each_port_is_one_sample_whose_labels_read_back(rows: list[tuple[str, str, str | None, float | None]]) -> None:
+    kinds = {
+        "device": pl.String, "port": pl.String, "service_class": pl.String, "margin": pl.Float64, "verdict": pl.String
+    }  # fmt: skip
+    ports = pl.DataFrame([(*row, "fine") for row in rows], schema=kinds, orient="row")
+    lines = prometheus_text(ports).removesuffix("\n").split("\n")
+    assert [line[:6] for line in lines[:2]] == ["# HELP", "# TYPE"]
+    assert len(lines) == 2 + len(rows)
+    for line, (device, port, service_class, margin) in zip(lines[2:], rows, strict=True):
+        found = SAMPLE.fullmatch(line)
+        assert found, line
+        labels = {
+            name: re.sub(r"\\.", lambda at: MEANING[at[0]], value) for name, value in LABEL.findall(found["labels"])
+        }
+        classed = {"service_class": service_class or ""}
+        assert labels == {"device": device, "port": port, **classed, "verdict": "fine"}
+        assert (found["value"] == "NaN") == (margin is None)
+        assert margin is None or float(found["value"]) == margin
+
+
+def test_the_classes_of_a_port_are_samples_of_their_own() -> None:
+    classes = [None, "voice", "data"]
+    port = {"device": "a", "port": "eth0", "margin": 2.0, "verdict": "fine"}
+    ports = pl.DataFrame([{**port, "service_class": each} for each in classes])
+    samples = [line for line in prometheus_text(ports).splitlines() if not line.startswith("#")]
+    assert len(set(samples)) == len(classes)

@@ -1,0 +1,118 @@
+"""The verdicts after a search: "fine" only where the search has shown every goal, and a severity that ranks."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.fleets.answer import Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.measuring import Measuring, QuickPrecision
+from forebay.fleets.profiles import BUFFER
+from forebay.fleets.questions import Question, questions_of
+from forebay.fleets.search_stage import _judged, ranked, search_stage
+from forebay.fleets.store import Store
+from tests.fleet.ports import inventory, profiles
+from tests.support.scenarios import PROFILE
+
+UTILIZATION = {"utilization": ">= 95%"}
+BOTH = {**UTILIZATION, "queue_delay_p99": "<= 60ms"}
+#: A search that has found 30 kB, and that has seen every goal met up to 50 kB.
+ANSWER = {
+    "verdict": "met",
+    "bytes": 30_000,
+    "low_bytes": 28_000,
+    "up_bytes": 50_000,
+    "confidence": 0.95,
+    "runs": 40,
+    "binding": "utilization",
+}
+UNDECIDED = Judgment("undecided", "the runs do not show whether queue_delay_p99 is met", stage="packet runs", runs=4)
+TOO_SMALL = Judgment("too small", "utilization needs a larger buffer", cost_loss=0.1, severity=1.5)
+TOO_LARGE = Judgment("too large", "half of the buffer also meets every goal", cost_delay_s=0.1, severity=0.4)
+
+
+def question(configured: int, goals: dict[str, str]) -> Question:
+    tables = {
+        "link": {"rate": "100Mbps", "buffer": BUFFER},
+        "flows": [{"cca": "newreno", "rtt": "20ms"}],
+        "goal": goals,
+    }
+    return Question(json.dumps(tables), Size(configured, "B"))
+
+
+def judged(configured: int, before: Judgment, goals: dict[str, str], **changes: Any) -> Judgment:
+    return _judged(question(configured, goals), before, {**ANSWER, **changes})
+
+
+def test_a_buffer_beyond_those_that_the_search_has_seen_meet_the_goals_stays_undecided() -> None:
+    assert judged(900_000, UNDECIDED, BOTH) == UNDECIDED
+    assert judged(30_000, UNDECIDED, BOTH).verdict == "fine"
+    assert judged(50_000, UNDECIDED, BOTH).verdict == "fine"
+    assert judged(50_001, UNDECIDED, BOTH) == UNDECIDED
+
+
+@pytest.mark.parametrize("before", [UNDECIDED, TOO_SMALL])
+def test_a_buffer_below_the_interval_of_the_needed_one_is_too_small(before: Judgment) -> None:
+    assert judged(27_000, before, BOTH).verdict == "too small"
+
+
+def test_a_buffer_in_the_interval_of_the_needed_one_keeps_its_verdict() -> None:
+    assert judged(29_000, UNDECIDED, BOTH) == UNDECIDED
+    assert judged(29_000, TOO_SMALL, BOTH).verdict == "too small"
+    assert judged(29_000, TOO_LARGE, BOTH) == TOO_LARGE
+
+
+def test_an_undecided_buffer_that_is_too_small_ranks_by_its_need() -> None:
+    found = {str(each): judged(each, UNDECIDED, BOTH) for each in (15_000, 3_000, 1_000)}
+    assert [judgment.severity for judgment in found.values()] == pytest.approx([2, 10, 10])
+    assert ranked({**found, "less": TOO_LARGE}, dict.fromkeys([*found, "less"], 1))[-1] == "less"
+
+
+def test_without_a_goal_on_delay_twice_the_needed_buffer_stays_too_large() -> None:
+    up = {"up_bytes": 1_000_000}
+    assert judged(59_999, TOO_LARGE, UTILIZATION, **up).verdict == "fine"
+    found = judged(60_000, TOO_LARGE, UTILIZATION, **up)
+    assert (found.verdict, found.margin, found.severity) == ("too large", 2.0, TOO_LARGE.severity)
+    assert judged(60_000, TOO_LARGE, BOTH, **up).verdict == "fine", "the user allows this delay"
+
+
+def test_a_fine_buffer_costs_nothing() -> None:
+    for before in (TOO_SMALL, TOO_LARGE):
+        found = judged(40_000, before, BOTH)
+        assert (found.verdict, found.severity, found.cost_delay_s, found.cost_loss) == ("fine", 0.0, None, None)
+
+
+def test_a_search_without_an_answer_changes_no_verdict() -> None:
+    assert judged(9000, UNDECIDED, BOTH, verdict="undecided", bytes=None) == UNDECIDED
+    assert _judged(question(9000, BOTH), UNDECIDED, {"refusal": "no memory"}) == UNDECIDED
+
+
+def test_an_impossible_search_is_no_answer() -> None:
+    found = judged(9000, UNDECIDED, BOTH, verdict="impossible", bytes=None)
+    assert (found.verdict, found.stage, found.runs) == ("not answerable", "search", 40)
+
+
+def test_the_time_limit_ends_a_search_and_a_later_call_searches_again(tmp_path: Path) -> None:
+    profile = profiles(tmp_path, PROFILE.replace('"30s"', '"3000s"'))
+    asked = questions_of(inventory(tmp_path, [{"buffer": "9 packets"}]).ports, profile)
+    before = dict.fromkeys(asked.questions, UNDECIDED)
+
+    def searched(within: float | None) -> tuple[dict[str, Judgment], set[str], float]:
+        with Store(tmp_path / "measurements", print) as store:
+            began = time.monotonic()
+            until = None if within is None else began + within
+            means = Measuring(store, QuickPrecision(), until=until)
+            found = search_stage(asked.questions, before, asked.counts, means, full=1, folder=tmp_path / "searches")
+            return found, store.added, time.monotonic() - began
+
+    found, added, limited_s = searched(0.2)
+    assert (found, added) == (before, set())
+    found, added, whole_s = searched(None)
+    assert {judgment.stage for judgment in found.values()} == {"search"}
+    assert len(added) == 1
+    assert limited_s < whole_s
