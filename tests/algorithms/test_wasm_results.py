@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forebay import Scenario
-from tests.support import rust_modules
+from checks import rust_modules
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "algorithms"
 

@@ -15,6 +15,8 @@
 //! - Equal calls have equal results on every machine: NaNs are canonical, and there are no threads.
 
 #[cfg(feature = "runtime")]
+mod canonical;
+#[cfg(feature = "runtime")]
 mod control;
 pub mod exchange;
 mod facts;

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TARGET = "wasm32-unknown-unknown"
 MANIFEST = """[package]
 name = "{name}"
