@@ -138,7 +138,10 @@ def test_a_copy_goes_to_standard_output() -> None:
         (["--list", "new.toml"], "FILE: cannot be combined with --list"),
         (["--from", "campus-uplnk"], "--from: unknown scenario `campus-uplnk`; did you mean `campus-uplink`"),
         (["leo.json", "--from", "leo"], "FILE: found `leo.json`"),
-        (["--rate", "3Mbps"], "new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, or --list"),
+        (
+            ["--rate", "3Mbps"],
+            "new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, --algorithm NAME, or --list",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
