@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shlex
 import subprocess
+import textwrap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -162,6 +164,18 @@ def test_the_rust_interface_has_the_offsets_of_the_core(tmp_path: Path) -> None:
     text = interface.read_text(encoding="utf-8") + "use core::mem::offset_of;\n" + "\n".join(lines) + "\n"
     interface.write_text(text, encoding="utf-8")
     rust_modules.built_package(tmp_path)
+
+
+def test_the_method_of_the_guide_can_be_added(tmp_path: Path) -> None:
+    if not rust_modules.can_build():
+        pytest.skip("no Rust for wasm32-unknown-unknown")
+    guide = (ROOT / "docs" / "guides" / "modules.md").read_text(encoding="utf-8")
+    method = guide[guide.index("    #[unsafe(no_mangle)]") : guide.index("In C, write the word")]
+    write_all({tmp_path / path: text for path, text in template_files("guide_of_template", "rust").items()})
+    with (tmp_path / "src" / "lib.rs").open("a", encoding="utf-8") as file:
+        file.write(textwrap.dedent(method))
+    source = base64.b64encode(rust_modules.built_package(tmp_path).read_bytes()).decode()
+    assert numbers({"wasm": "mine.wasm", "source": source}) != numbers({"kind": "newreno"})
 
 
 def test_both_interfaces_have_every_import_of_the_core() -> None:

@@ -182,4 +182,5 @@ def test_bash_completes_what_comes_after_a_name(tmp_path: Path) -> None:
     assert completed(["forebay", "run", "@"], tmp_path) == [f"@{path.stem}" for path in FILES]
     assert completed(["forebay", "run", "@leo", "--engine", "pack"], tmp_path) == ["packet"]
     assert completed(["forebay", "new", "--from", "campus-u"], tmp_path) == ["campus-uplink"]
+    assert completed(["forebay", "new", "--language", "r"], tmp_path) == ["rust"]
     assert completed(["forebay", "explain", "queue_delay_p9"], tmp_path)[0] == "queue_delay_p95_s"
