@@ -5,21 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from pathlib import Path
+import tomllib
+from pathlib import Path, PurePosixPath
+
+from forebay.algorithms.template import template_files
 
 ROOT = Path(__file__).parents[1]
 TARGET = "wasm32-unknown-unknown"
-MANIFEST = """[package]
-name = "{name}"
-version = "0.1.0"
-edition = "2024"
-[lib]
-path = "lib.rs"
-crate-type = ["cdylib"]
-[profile.release]
-panic = "abort"
-[workspace]
-"""
 
 
 def can_build() -> bool:
@@ -31,9 +23,16 @@ def can_build() -> bool:
 def built(source: Path, folder: Path) -> Path:
     """The module of one file, in a folder for the build. Equal files are one module, whose name is their hash."""
     name = f"m{hashlib.sha256(source.read_bytes()).hexdigest()[:12]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "lib.rs").write_bytes(source.read_bytes())
-    (folder / "Cargo.toml").write_text(MANIFEST.format(name=name), encoding="utf-8")
+    (folder / "src").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "lib.rs").write_bytes(source.read_bytes())
+    manifest = template_files(name, "rust")[PurePosixPath("Cargo.toml")]
+    (folder / "Cargo.toml").write_text(manifest, encoding="utf-8")
+    return built_package(folder)
+
+
+def built_package(folder: Path) -> Path:
+    """The module of a package of Cargo."""
+    manifest = tomllib.loads((folder / "Cargo.toml").read_text(encoding="utf-8"))
     # One folder for all: the standard library is built once.
     target = ROOT / "target" / "modules"
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
@@ -49,4 +48,4 @@ def built(source: Path, folder: Path) -> Path:
         environment["CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER"] = str(linker)
         arguments.append("-Zbuild-std=core")
     subprocess.run(arguments, cwd=folder, env=environment, check=True)
-    return target / TARGET / "release" / f"{name}.wasm"
+    return target / TARGET / "release" / f"{manifest['package']['name']}.wasm"

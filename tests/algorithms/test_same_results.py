@@ -56,3 +56,15 @@ def test_controllers_in_python_have_the_results_of_the_built_in_ones(name: str, 
 def test_codel_in_python_has_the_results_of_the_built_in_one(traffic: str, target: str) -> None:
     mine = numbers("cubic", traffic, code("codel.py:CoDel", target=target))
     assert mine == numbers("cubic", traffic, {"kind": "codel", "target": target})
+
+
+def test_a_class_with_a_pace_and_no_samples_is_paced() -> None:
+    more = "\n    def pacing_rate(self):\n        return 2e6\n"
+    paced = code("newreno.py:NewReno")
+    paced["source"] += more
+    goodputs = [
+        json.loads(numbers(cca, "long"))["metrics"]["goodput_bps"]["mean"]
+        for cca in (paced, code("newreno.py:NewReno"))
+    ]
+    assert goodputs[0] == pytest.approx(3 * 2e6, rel=0.05)
+    assert goodputs[1] > 15e6

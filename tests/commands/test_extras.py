@@ -66,6 +66,7 @@ CALLS: tuple[tuple[list[str], set[str]], ...] = (
     (["headroom", "--rate", "100Gbps", "--cable", "300m"], set()),
     (["conformance", f"{ROOT}/examples/algorithms/newreno.py:NewReno", "--allow-code"], set()),
     (["new", "--list"], set()),
+    (["new", "--algorithm", "mine", "--language", "rust", "--out", "made/mine"], set()),
     (["schema"], set()),
     (["completion", "bash"], set()),
 )

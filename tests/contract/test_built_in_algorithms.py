@@ -20,10 +20,11 @@ QUEUES = (
 )
 #: The checks that an algorithm fails: known properties, as `control_checks` and `queue_checks` say.
 FAILURES = {
-    "bbr": {"ecn", "share_cubic", "share_newreno"},
-    "bbr3": {"ecn"},
+    "bbr": {"loss", "ecn", "share_cubic", "share_newreno"},
+    "bbr3": {"loss", "ecn"},
+    "cdg": {"loss"},
     "copa": {"share_cubic", "share_newreno"},
-    "swift": {"fairness"},
+    "swift": {"loss", "fairness"},
     "step": {"marks"},
 }
 

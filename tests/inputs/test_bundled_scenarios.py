@@ -138,7 +138,10 @@ def test_a_copy_goes_to_standard_output() -> None:
         (["--list", "new.toml"], "FILE: cannot be combined with --list"),
         (["--from", "campus-uplnk"], "--from: unknown scenario `campus-uplnk`; did you mean `campus-uplink`"),
         (["leo.json", "--from", "leo"], "FILE: found `leo.json`"),
-        (["--rate", "3Mbps"], "new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, or --list"),
+        (
+            ["--rate", "3Mbps"],
+            "new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, --algorithm NAME, or --list",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -179,4 +182,5 @@ def test_bash_completes_what_comes_after_a_name(tmp_path: Path) -> None:
     assert completed(["forebay", "run", "@"], tmp_path) == [f"@{path.stem}" for path in FILES]
     assert completed(["forebay", "run", "@leo", "--engine", "pack"], tmp_path) == ["packet"]
     assert completed(["forebay", "new", "--from", "campus-u"], tmp_path) == ["campus-uplink"]
+    assert completed(["forebay", "new", "--language", "r"], tmp_path) == ["rust"]
     assert completed(["forebay", "explain", "queue_delay_p9"], tmp_path)[0] == "queue_delay_p95_s"

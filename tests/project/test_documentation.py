@@ -21,6 +21,9 @@ import click
 import pytest
 
 import forebay as forebay_package
+from forebay.algorithms.template import template_files
+from forebay.storage.files import write_all
+from tests.support import rust_modules
 from tests.support.browsers import lacking
 from tests.support.commands import forebay, steady
 from tests.support.documentation import Block, Command, Kind, agrees, blocks, commands, inline, without_choices
@@ -257,6 +260,13 @@ def _prepare(page: str, folder: Path) -> None:
     if page == "docs/guides/conformance.md":
         code = next(block for block in _code("docs/tutorials/own-algorithm.md") if "@data" in block.text)
         (folder / "delay.py").write_text(code.text, encoding="utf-8")
+    if page == "docs/guides/modules.md":
+        if not rust_modules.can_build():
+            pytest.skip("no Rust for wasm32-unknown-unknown")
+        write_all({folder / path: text for path, text in template_files("my_reno", "rust").items()})
+        module = folder / "target/wasm32-unknown-unknown/release/my_reno.wasm"
+        module.parent.mkdir(parents=True)
+        shutil.copy(rust_modules.built_package(folder), module)
     if page == "README.md":
         requested = next(block for block in _code(page) if block.kind is Kind.TOML)
         (folder / "branch.toml").write_text(requested.text, encoding="utf-8")

@@ -135,7 +135,9 @@ impl Module {
         if abi != ABI {
             return Err(format!("`forebay_abi` returned {abi}; allowed: {ABI}"));
         }
-        let facts = Facts::read(&running.description()?, module.has("on_sample"))?;
+        // A pace needs the times of packets, which the engine keeps for samples.
+        let has_samples = module.has("on_sample") || module.has("pacing_rate");
+        let facts = Facts::read(&running.description()?, has_samples)?;
         module.facts = Arc::new(facts);
         Ok(module)
     }

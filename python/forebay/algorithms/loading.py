@@ -112,7 +112,8 @@ def described(found: type, role: Role) -> dict[str, Any]:
         "title": text,
         "parameters": _parameters(found),
         "scalable": ecn == "scalable",
-        "samples": "rates" if rates else "round_trips" if "on_sample" in own else "none",
+        # A pace needs the times of packets, which the engine keeps for samples.
+        "samples": "rates" if rates else "round_trips" if {"on_sample", "pacing_rate"} & set(own) else "none",
         "own_recovery": bool(getattr(found, "own_recovery", False)),
         "own": own,
     }

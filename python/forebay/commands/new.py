@@ -1,9 +1,9 @@
-"""`new`: write a commented scenario to start from."""
+"""`new`: write a commented scenario, a network or a congestion control to start from."""
 
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from forebay.commands.streams import say, say_lines
 from forebay.commands.terminal import writing
-from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, SHIPPED, IntegerValue, OutputFile
+from forebay.commands.values import CONTROLLER, DISCIPLINE, GOAL, LANGUAGE, SHIPPED, IntegerValue, OutputFile
 from forebay.commands.verb import verb
 from forebay.errors import InputError
 from forebay.storage.files import check_file, write_atomically
@@ -31,12 +31,14 @@ __all__ = ["new"]
     ("new --list", "List the scenarios of forebay:"),
     ("new --from campus-uplink", "Copy one of them to change it:"),
     ("new --fleet network --ports 1000 --seed 1", "Write a network with known errors for `forebay fleet`:"),
+    ("new --algorithm my_reno --language rust", "Write a congestion control of your own:"),
     groups={
         "Link": ("--rate", "--rtt", "--buffer", "--queue", "--packet"),
         "Traffic": ("--long", "--cca", "--web", "--background", "--video"),
         "Scenario": ("--goal", "--title", "--force"),
         "Scenarios of forebay": ("--list", "--from"),
         "Network": ("--fleet", "--ports", "--seed"),
+        "Algorithm": ("--algorithm", "--language", "--out"),
     },
 )
 @click.argument("file", type=OutputFile(), required=False)
@@ -65,10 +67,15 @@ __all__ = ["new"]
     help="Add a goal, as in 'utilization>=98%'. May be repeated.",
 )
 @click.option("--title", default="", help="Title of the scenario, for pictures and reports.")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--fleet", "fleet", type=OutputFile(), metavar="DIR", help="Write an inventory and profiles to DIR.")
 @click.option("--ports", type=IntegerValue(1, 1_000_000), default=1000, show_default=True, help="Number of ports.")
 @click.option("--seed", type=IntegerValue(0, 2**63 - 1), default=1, show_default=True, help="Seed of the network.")
+@click.option("--algorithm", metavar="NAME", help="Write a small congestion control of this name.")
+@click.option("--language", type=LANGUAGE, default="python", show_default=True, help="Language of the algorithm.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="PATH", help="Folder of the algorithm; in Python its file."
+)
 def new(
     file: Path | None,
     origin: str | None,
@@ -82,6 +89,9 @@ def new(
     fleet: Path | None,
     ports: int,
     seed: int,
+    algorithm: str | None,
+    language: str,
+    out: Path | None,
     **given: Any,
 ) -> None:
     """Write a commented scenario; on a terminal, ask for missing values.
@@ -101,11 +111,20 @@ def new(
         _check_combination("fleet", ("ports", "seed", "force"))
         _network(fleet, ports, seed, force=force)
         return
-    alone = next((name for name in ("ports", "seed") if _is_given(name)), None)
-    if alone is not None:
-        raise InputError("found no --fleet; allowed: with --fleet DIR, whose network it describes", alone)
+    if algorithm is not None:
+        _check_combination("algorithm", ("language", "out", "force"))
+        _algorithm(algorithm, language, out, force=force)
+        return
+    for needed, names, what in (
+        ("--fleet", ("ports", "seed"), "--fleet DIR, whose network"),
+        ("--algorithm", ("language", "out"), "--algorithm NAME, whose files"),
+    ):
+        alone = next((name for name in names if _is_given(name)), None)
+        if alone is not None:
+            raise InputError(f"found no {needed}; allowed: with {what} it describes", alone)
     if file is None:
-        raise InputError("new: found no FILE; allowed: a FILE to write, --from NAME, --fleet DIR, or --list")
+        choices = "a FILE to write, --from NAME, --fleet DIR, --algorithm NAME, or --list"
+        raise InputError(f"new: found no FILE; allowed: {choices}")
     from forebay.commands.asking import answers
     from forebay.configuration.drafting import Wishes, draft
 
@@ -137,6 +156,32 @@ def _network(folder: Path, ports: int, seed: int, *, force: bool) -> None:
     where = shlex.quote(str(folder))
     say(f"wrote {paths[0]} with {ports} ports and {len(paths) - 1} profiles")
     say(f"try it: forebay fleet {where}/inventory.csv --profiles {where}/profiles --out audit")
+
+
+def _algorithm(name: str, language: str, out: Path | None, *, force: bool) -> None:
+    """Write a congestion control to start from."""
+    from forebay.algorithms.template import checked_name, template_files
+    from forebay.storage.files import write_all
+
+    files = template_files(checked_name(name), language)
+    if language == "python":
+        path = Path(f"{name}.py") if out is None else out
+        if path.suffix != ".py":
+            raise InputError(f"found `{path}`; allowed: a name that ends in .py", "out")
+        placed = dict.fromkeys((path,), files[PurePosixPath(f"{name}.py")].replace(f"{name}.py", path.name))
+        start = str(path)
+    else:
+        folder = Path(name) if out is None else out
+        placed = {folder / place: text for place, text in files.items()}
+        start = f"{folder / 'README.md'}"
+    for path in placed:
+        check_file(path, "out")
+        _check_new(path, force=force)
+    with writing(next(iter(placed))):
+        write_all(placed)
+    for path in placed:
+        say(f"wrote {path}")
+    say(f"{start} has the commands that come next")
 
 
 def _is_given(name: str) -> bool:

@@ -26,6 +26,7 @@ __all__ = [
     "FIGURE",
     "GOAL",
     "HEADROOM_MODEL",
+    "LANGUAGE",
     "MODEL",
     "PLATFORM",
     "RELEASE",
@@ -308,6 +309,12 @@ def _headroom_models() -> tuple[str, ...]:
     return MODELS
 
 
+def _languages() -> list[str]:
+    from forebay.algorithms.template import LANGUAGES
+
+    return list(LANGUAGES)
+
+
 def _explained() -> list[str]:
     from forebay.explanation import names
 
@@ -340,6 +347,7 @@ ACCESS = Names("access", _accesses)
 ASIC = Names("name", _asics)
 RELEASE = Names("name", _releases)
 HEADROOM_MODEL = Names("model", _headroom_models)
+LANGUAGE = Names("language", _languages)
 EXPLAINED = Names("name", _explained)
 FIGURE = Names("what", _figures)
 

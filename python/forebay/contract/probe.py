@@ -1,71 +1,34 @@
-"""A probe inside of a user's class: a subclass that writes down its windows and its congestion events.
+"""A probe inside of a user's class: a subclass that writes down the smallest window that the class returned.
 
 The engine uses one packet if a window is smaller, so no trace shows the window that the class returned. The probe is
-text behind the text of the file, because the class runs in a process of its own.
+text behind the text of the file, because the class runs in a process of its own. `module_probe` does the same for
+WebAssembly.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Event", "Seen", "probed", "seen"]
+__all__ = ["least_window", "probed"]
 
 CLASS = "ForebayProbe"
 TEXT = '''
 
 class ForebayProbe({name}):
-    """Writes down the smallest window, and the window around each congestion event."""
+    """Writes down each window that is smaller than all before it."""
 
     def window(self):
         found = super().window()
         if float(found) < _forebay["least"]:
             _forebay["least"] = float(found)
-            _forebay_write(["window", float(found)])
-        event, _forebay["event"] = _forebay["event"], None
-        if event is not None:
-            _forebay_write([*event, float(found)])
+            with open({path!r}, "w", encoding="ascii") as file:
+                file.write(repr(float(found)))
         return found
 
-    def on_congestion_event(self, event):
-        if _forebay["event"] is None:
-            _forebay["event"] = ["event", event.kind, event.now, self.cwnd]
-        super().on_congestion_event(event)
-
-    def on_timeout(self, event):
-        _forebay["event"] = ["event", "timeout", event.now, self.cwnd]
-        super().on_timeout(event)
-
-_forebay = {{"least": float("inf"), "event": None}}
-
-def _forebay_write(line):
-    import json
-    if "file" not in _forebay:
-        _forebay["file"] = open({path!r}, "a", encoding="ascii")
-    _forebay["file"].write(json.dumps(line) + "\\n")
-    _forebay["file"].flush()
+_forebay = {{"least": float("inf")}}
 '''
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One congestion event: its kind, its time in seconds, and the windows before and after it, in packets."""
-
-    kind: str
-    time_s: float
-    before: float
-    after: float
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The notes of a probe: the smallest window, in packets, and each congestion event."""
-
-    least: float | None
-    events: tuple[Event, ...]
 
 
 def probed(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -83,10 +46,6 @@ def probed(table: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return {**table, "python": f"{file}:{CLASS}", "source": source}
 
 
-def seen(path: Path) -> Seen:
-    """Read the notes of a probe."""
-    text = path.read_text(encoding="ascii") if path.exists() else ""
-    lines = [json.loads(line) for line in text.splitlines()]
-    least = [line[1] for line in lines if line[0] == "window"]
-    events = tuple(Event(*line[1:]) for line in lines if line[0] == "event")
-    return Seen(min(least, default=None), events)
+def least_window(path: Path) -> float | None:
+    """The smallest window that a probe wrote down, in packets; None if it wrote none."""
+    return float(path.read_text(encoding="ascii")) if path.exists() else None

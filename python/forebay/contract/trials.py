@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from forebay.algorithms.loading import file_of, is_wasm
-from forebay.contract.probe import Seen, probed, seen
+from forebay.contract.module_probe import probed_module, small_window
+from forebay.contract.probe import least_window, probed
+from forebay.errors import CodeError
 from forebay.results.report import Report
 from forebay.scenario import Scenario
 
@@ -69,7 +71,7 @@ class Trials:
 
     def __init__(self, subject: Subject, folder: Path) -> None:
         self.subject = subject
-        self._folder, self._probes = folder, 0
+        self._folder = folder
 
     def scenario(
         self,
@@ -89,13 +91,27 @@ class Trials:
         """Run one `scenario`."""
         return self.scenario(*groups, every=every, **keys).run(traces=bool(every))
 
-    def with_probe(self, name: str, group: Mapping[str, Any], **options: Any) -> tuple[Report, Seen]:
-        """Run one scenario with the probe inside of the class."""
-        self._probes += 1
-        path = self._folder / f"{name}-{self._probes}.txt"
-        table = probed(self.subject.table, path) if self.subject.is_python else self.subject.table
-        report = self.run({**group, "cca": table}, **options)
-        return report, seen(path)
+    def least_window(self, group: Mapping[str, Any], **options: Any) -> float:
+        """The smallest window that the algorithm set in one scenario, in packets.
+
+        A probe shows windows below one packet, which the engine does not use. A built-in algorithm has no probe.
+        """
+        table, path = self.subject.table, self._folder / "window.txt"
+        if self.subject.is_python:
+            path.unlink(missing_ok=True)
+            table = probed(table, path)
+        elif self.subject.source:
+            table = probed_module(table)
+        try:
+            traces = self.run({**group, "cca": table}, **options).core.traces()
+        except CodeError as error:
+            small = None if self.subject.is_python else small_window(str(error))
+            if small is None:
+                raise
+            return small
+        assert traces is not None, "the trace was requested"
+        found = least_window(path)
+        return float(traces["flows"]["cwnd_packets"].min()) if found is None else found
 
 
 def flows(cca: Any, count: int = 1, name: str = "mine", **keys: Any) -> dict[str, Any]:

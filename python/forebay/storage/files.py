@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from forebay.errors import InputError
 
-__all__ = ["between", "check_file", "check_folder", "replacing", "sync", "within", "write_atomically"]
+__all__ = ["between", "check_file", "check_folder", "replacing", "sync", "within", "write_all", "write_atomically"]
 
 
 def check_folder(path: Path, argument: str | None = None) -> None:
@@ -90,6 +90,25 @@ def write_atomically(path: Path, text: str | bytes) -> None:
     """Write a file; text as UTF-8."""
     with replacing(path) as partial:
         partial.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+def write_all(files: Mapping[Path, str]) -> None:
+    """Write several files and their folders, or none of them."""
+    new: list[Path] = []  # in the order in which they are made
+    try:
+        with ExitStack() as stack:
+            for path, text in files.items():
+                folders = [path.parent, *path.parent.parents]
+                new += [folder for folder in reversed(folders) if not os.path.lexists(folder)]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if not os.path.lexists(path):
+                    new.append(path)
+                stack.enter_context(replacing(path)).write_bytes(text.encode())
+    except BaseException:
+        for path in reversed(new):
+            with suppress(OSError):
+                path.unlink(missing_ok=True) if path.is_file() else path.rmdir()
+        raise
 
 
 def sync(path: Path) -> None:
