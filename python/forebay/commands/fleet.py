@@ -12,7 +12,7 @@ from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
 from forebay.commands.terminal import progress_bar, show, width
-from forebay.commands.values import IntegerValue, OutputFolder, Share, Time
+from forebay.commands.values import FLEET_PLATFORM, IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
 from forebay.inputs.validation import MOST_SEED
 
@@ -31,11 +31,12 @@ MOST_SEARCHES = 1_000_000
         "Also find the year in which each becomes too small:",
     ),
     ("fleet network.csv --fail-on too-small --out audit", "Fail only if a buffer is too small:"),
+    ("fleet network.csv --for junos --out audit", "Write the lines that change the wrong ports for Junos:"),
     refusal="A port is sized wrongly.",
     codes={0: "Every port is fine.", 3: "No port is sized wrongly, but at least one is undecided or has no answer."},
     heavy=True,
     groups={
-        "Question": ("--profiles", "--growth", "--replace", "--fail-on"),
+        "Question": ("--profiles", "--growth", "--replace", "--for", "--fail-on"),
         "Simulation": ("--full", "--within", "--confidence", "--seed"),
     },
 )
@@ -57,6 +58,16 @@ MOST_SEARCHES = 1_000_000
     metavar="platform=FILE.csv",
     help="Find which other boxes have enough memory for each port. The columns of the file are "
     "platform,bytes_per_port.",
+)
+@click.option(
+    "--for",
+    "platform",
+    type=FLEET_PLATFORM,
+    default="own",
+    show_default=True,
+    metavar="PLATFORM",
+    help="Platform of the lines that change the wrong ports, in DIR/changes. With own, each port has that of the "
+    "inventory.",
 )
 @click.option(
     "--fail-on",
@@ -102,6 +113,7 @@ def fleet(
     profiles: Path | None,
     growth: str | None,
     replace: str | None,
+    platform: str,
     fail_on: str,
     full: int,
     within: float | None,
@@ -131,7 +143,7 @@ def fleet(
             progress=progress,
             tell=print_note,
         )
-        answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace)
+        answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace, platform=platform)
     if as_json:
         say_json(json.dumps(answer.to_dict(), indent=2))
     else:

@@ -19,6 +19,7 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.changes import OWN, check_platform, write_changes
 from forebay.fleets.first_stage import first_stage
 from forebay.fleets.growth import Growth, grown
 from forebay.fleets.inventory import Inventory, read_inventory
@@ -92,6 +93,7 @@ def fleet(
     out: str | os.PathLike[str] | None = None,
     growth: str | Growth | None = None,
     replace: str | Mapping[str, int] | None = None,
+    platform: str = OWN,
 ) -> FleetAnswer:
     r"""Judge the buffer of every port of a network.
 
@@ -112,6 +114,8 @@ def fleet(
     replace : str or mapping, optional
         Memory per port of other boxes, as "platform=FILE.csv" or bytes by platform. The column `would_do_NAME` says
         whether the box has enough memory for the port.
+    platform : str
+        Platform of the lines in `changes/DEVICE.txt`; with "own" each port has that of the inventory.
 
     Returns
     -------
@@ -140,6 +144,7 @@ def fleet(
     """
     need("polars")
     means = FleetExecution() if execution is None else execution
+    platform = check_platform(platform)
     ports = inventory if isinstance(inventory, Inventory) else read_inventory(inventory)
     known = profiles if isinstance(profiles, Profiles) else load_profiles(_folder_of_profiles(inventory, profiles))
     years = Growth.parse(growth) if isinstance(growth, str) else growth
@@ -155,6 +160,7 @@ def fleet(
                 answer = _Audit(ports, known, means, store, cluster, kept).run(years, boxes)
             if folder is not None:
                 _write(answer, folder)
+                write_changes(answer, folder / "changes", platform)
         return answer
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
