@@ -20,6 +20,7 @@ from forebay.extras import need
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.changes import OWN, check_platform, write_changes
+from forebay.fleets.comparing import DIFFERENCES
 from forebay.fleets.first_stage import first_stage
 from forebay.fleets.growth import Growth, grown
 from forebay.fleets.inventory import Inventory, read_inventory
@@ -336,7 +337,8 @@ def _joined(ports: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write(answer: FleetAnswer, folder: Path) -> None:
-    """Write the tables and the summary; each file appears at once."""
+    """Write the tables and the summary; each file appears at once. A comparison of an earlier audit is outdated."""
+    (folder / DIFFERENCES).unlink(missing_ok=True)
     with replacing(folder / "ports.parquet") as partial:
         write_table(answer.ports, partial)
     write_atomically(folder / "rejected.csv", answer.rejected.write_csv())
