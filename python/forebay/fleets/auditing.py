@@ -147,7 +147,7 @@ def fleet(
     means = FleetExecution() if execution is None else execution
     platform = check_platform(platform)
     ports = inventory if isinstance(inventory, Inventory) else read_inventory(inventory)
-    known = profiles if isinstance(profiles, Profiles) else load_profiles(_folder_of_profiles(inventory, profiles))
+    known = profiles if isinstance(profiles, Profiles) else _profiles(inventory, profiles, ports)
     years = Growth.parse(growth) if isinstance(growth, str) else growth
     boxes = memories(replace) if isinstance(replace, str) else replace
     folder = None if out is None else Path(out)
@@ -165,6 +165,14 @@ def fleet(
         return answer
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _profiles(inventory: object, profiles: str | os.PathLike[str] | None, ports: Inventory) -> Profiles:
+    """The profiles of a folder; none if there is no folder and every port is observed."""
+    folder = _folder_of_profiles(inventory, profiles)
+    if profiles is None and not folder.is_dir() and ports.ports.height and ports.ports["observe"].null_count() == 0:
+        return Profiles(str(folder), {}, ())
+    return load_profiles(folder)
 
 
 def _folder_of_profiles(inventory: object, profiles: str | os.PathLike[str] | None) -> Path:
