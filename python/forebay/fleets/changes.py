@@ -284,6 +284,9 @@ def _write(system: str, question: Question, enough: float) -> _Written:
     try:
         configured = question.scenario().buffer.bytes
         number = math.ceil(question.size.number * enough / configured * (1 - 1e-12))
+        if question.has_classes:
+            factor = number / question.size.number
+            return _Written(refusal=f"multiply the limit of each class by {factor:.4g}")
         chosen = question.with_size(Size(max(1, number), question.size.unit))
         port = Port.of(Scenario.parse(chosen.at(chosen.size), "json", name="profile"))
         if isinstance(port.queue, Classes) and not all(each.shared for each in port.queue.classes):

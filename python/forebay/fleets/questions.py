@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.errors import InputError
 from forebay.fleets.buffer_size import DEFAULTS, Size, size_column
 from forebay.fleets.observed import Observations
+from forebay.fleets.port_classes import has_classes, sized
 from forebay.fleets.profiles import BUFFER, Profile, Profiles
 from forebay.scenario import Scenario
 
@@ -53,7 +54,12 @@ class Question:
 
     def at(self, size: Size) -> str:
         """The scenario as JSON with a buffer."""
-        return self.text.replace(BUFFER, str(size))
+        return sized(self.text.replace(BUFFER, str(size)), size)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the buffer is that of several classes, which change by one factor."""
+        return has_classes(self.text)
 
     def scenario(self) -> Scenario:
         """The scenario with its configured buffer; raises `InputError` if it is not valid."""
