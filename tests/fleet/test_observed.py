@@ -90,7 +90,7 @@ def test_the_traffic_is_that_of_the_file_and_the_link_that_of_the_inventory(file
     assert found["link"] == {"rate": "11000000bps", "buffer": "<buffer>", "queue": "droptail"}
     assert [flow["cca"] for flow in found["flows"]] == ["newreno"]
     assert sum(flow["count"] for flow in found["flows"]) == 2
-    # The goals that `observe` drafts are nobody's goals.
+    # The goals that `observe` drafts are not those of the user.
     assert found["goal"] == {"loss_rate": "<= 1%"}
     assert not {"observed", "assumed"} & set(found)
 
