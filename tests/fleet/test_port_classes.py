@@ -10,6 +10,7 @@ import pytest
 
 import forebay
 from forebay import FleetExecution, InputError
+from forebay.fleets import search_stage
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.changes import change_sets
 from forebay.fleets.inventory import read_inventory
@@ -72,7 +73,11 @@ def names(found: Any) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(("limit", "verdict"), [(64, "fine"), (1, "too small")])
-def test_a_port_with_classes_gets_a_verdict(limit: int, verdict: str, tmp_path: Path) -> None:
+def test_a_port_with_classes_gets_a_verdict_without_a_search(
+    limit: int, verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A search varies the buffer of the link alone, which limits no class.
+    monkeypatch.delattr(search_stage, "recommend")
     folder = network(tmp_path, limit)
     answer = forebay.fleet(folder / "r1.cfg", folder / "profiles", FleetExecution(full=1))
     assert answer.ports.select("verdict", "stage").rows() == [(verdict, "packet runs")]

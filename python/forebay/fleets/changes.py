@@ -24,7 +24,7 @@ from forebay.errors import ForebayError
 from forebay.fleets.answer import WRONG, FleetAnswer
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.questions import Question
-from forebay.sanitize import sanitize, sanitize_lines
+from forebay.sanitize import sanitize
 from forebay.scenario import Scenario
 from forebay.storage.files import write_atomically
 from forebay.text.formatting import size
@@ -308,7 +308,7 @@ def _write(system: str, question: Question, enough: float) -> _Written:
 def _present(row: Mapping[str, Any]) -> tuple[str, ...]:
     """The present lines of a port, or its buffer as written."""
     if row["config"]:
-        lines = sanitize_lines(row["config"].replace("\r", "\n")).splitlines()
+        lines = row["config"].splitlines()
         more = len(lines) - MOST_PRESENT
         return (*(sanitize(line) for line in lines[:MOST_PRESENT]), *([f"({more} more lines)"] if more > 0 else []))
     if row["buffer"]:
