@@ -110,7 +110,7 @@ def compare_audits(
     before: str | os.PathLike[str] | FleetAnswer | pl.DataFrame,
     after: str | os.PathLike[str] | FleetAnswer | pl.DataFrame,
 ) -> AuditComparison:
-    """Compare two audits of a network.
+    r"""Compare two audits of a network.
 
     A margin has changed if the intervals of both audits (`margin_low` to `margin_high`) have no point in common. An end
     that is not known has no limit.
@@ -132,9 +132,18 @@ def compare_audits(
 
     Examples
     --------
-    >>> comparison = forebay.compare_audits("audit-2026-10", "audit-2026-11")  # doctest: +SKIP
-    >>> comparison.counts["verdict"]  # doctest: +SKIP
-    12
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / "profiles").mkdir()
+    >>> profile = ["link = { rate = '{rate}', buffer = '{buffer}' }", "flows = [{ cca = 'newreno', rtt = '20ms' }]"]
+    >>> profile += ["run = { warmup = '1s', measure = '3s' }", "goal = { utilization = '>= 95%' }"]
+    >>> size = (folder / "profiles" / "office.toml").write_text("\n".join(profile))
+    >>> answers = []
+    >>> for buffer in ("9 packets", "1 packets"):
+    ...     size = (folder / "network.csv").write_text(f"device,port,rate,buffer\na,eth0,2Mbps,{buffer}")
+    ...     answers.append(forebay.fleet(folder / "network.csv"))
+    >>> comparison = forebay.compare_audits(*answers)
+    >>> comparison.differences["verdict_after"].to_list()
+    ['too small']
     """
     need("polars")
     import polars as pl
