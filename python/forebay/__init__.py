@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from forebay.fabric.switch_audit import audit
     from forebay.fleets.answer import FleetAnswer, Judgment
     from forebay.fleets.auditing import FleetExecution, fleet
+    from forebay.fleets.comparing import AuditComparison, compare_audits
     from forebay.measurement.emulating import Emulated, emulate
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "AuditComparison",
     "Axis",
     "BufferSize",
     "Check",
@@ -104,6 +106,7 @@ __all__ = [
     "audit",
     "check",
     "compare",
+    "compare_audits",
     "configure",
     "conformance",
     "emulate",
@@ -123,6 +126,7 @@ __all__ = [
 #: Module of each public name: NumPy, SciPy and Matplotlib load only when they are needed.
 _HOMES = {
     "Audit": "forebay.fabric.audit_answer",
+    "AuditComparison": "forebay.fleets.comparing",
     "Axis": "forebay.sweeps.axes",
     "BufferSize": "forebay.results.report",
     "Check": "forebay.contract.answer",
@@ -155,6 +159,7 @@ _HOMES = {
     "audit": "forebay.fabric.switch_audit",
     "check": "forebay.search.checking",
     "compare": "forebay.comparison.comparison",
+    "compare_audits": "forebay.fleets.comparing",
     "configure": "forebay.configuration.verbs",
     "conformance": "forebay.contract.conforming",
     "emulate": "forebay.measurement.emulating",

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from checks.fleet_scale import write_large_network
 from checks.fleet_truth import factor_of, filled, main, verdict_of
 from forebay.fleets.inventory import read_inventory
+from forebay.fleets.profiles import load_profiles
+from forebay.fleets.questions import questions_of
 from forebay.fleets.synthetic import PROFILES, made_ports, network_files, write_network
 from forebay.scenario import Scenario
 from tests.fleet.writing import reasons
@@ -102,3 +105,9 @@ def test_the_factor_counts_from_the_nearest_limit() -> None:
     assert factor_of(800, 100, 400) == 2
     assert factor_of(200, 100, 400) == 1
     assert factor_of(200, None, None) == 1
+
+
+def test_a_large_network_has_the_wanted_number_of_questions(tmp_path: Path) -> None:
+    assert write_large_network(tmp_path, 20_000, 500) == 500
+    asked = questions_of(read_inventory(tmp_path / "inventory.csv").ports, load_profiles(tmp_path / "profiles"))
+    assert (len(asked.questions), sum(asked.counts.values())) == (500, 20_000)

@@ -11,8 +11,8 @@ import click
 from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
-from forebay.commands.terminal import progress_bar, show, width
-from forebay.commands.values import IntegerValue, OutputFolder, Share, Time
+from forebay.commands.terminal import progress_bar, show, width, writing
+from forebay.commands.values import FLEET_PLATFORM, IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
 from forebay.inputs.validation import MOST_SEED
 
@@ -31,11 +31,16 @@ MOST_SEARCHES = 1_000_000
         "Also find the year in which each becomes too small:",
     ),
     ("fleet network.csv --fail-on too-small --out audit", "Fail only if a buffer is too small:"),
-    refusal="A port is sized wrongly.",
+    ("fleet network.csv --for junos --out audit", "Write the lines that change the wrong ports for Junos:"),
+    (
+        "fleet network.csv --out today --against yesterday",
+        "Compare with an earlier audit, and fail only on ports that became wrong:",
+    ),
+    refusal="A port is sized wrongly; with --against, it was not before.",
     codes={0: "Every port is fine.", 3: "No port is sized wrongly, but at least one is undecided or has no answer."},
     heavy=True,
     groups={
-        "Question": ("--profiles", "--growth", "--replace", "--fail-on"),
+        "Question": ("--profiles", "--growth", "--replace", "--for", "--fail-on", "--against"),
         "Simulation": ("--full", "--within", "--confidence", "--seed"),
     },
 )
@@ -59,11 +64,28 @@ MOST_SEARCHES = 1_000_000
     "platform,bytes_per_port.",
 )
 @click.option(
+    "--for",
+    "platform",
+    type=FLEET_PLATFORM,
+    default="own",
+    show_default=True,
+    metavar="PLATFORM",
+    help="Platform of the lines that change the wrong ports, in DIR/changes. With own, each port has that of the "
+    "inventory.",
+)
+@click.option(
     "--fail-on",
     type=click.Choice(list(FAILURES)),
     default="wrong",
     show_default=True,
     help="Verdict for which the exit code is 1.",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Compare with the audit in this directory, which may be that of --out before this audit. The exit code is "
+    "then about ports that appeared or changed their verdict.",
 )
 @click.option(
     "--full",
@@ -102,7 +124,9 @@ def fleet(
     profiles: Path | None,
     growth: str | None,
     replace: str | None,
+    platform: str,
     fail_on: str,
+    against: Path | None,
     full: int,
     within: float | None,
     confidence: float,
@@ -119,7 +143,10 @@ def fleet(
     """
     from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.auditing import fleet as audit
+    from forebay.fleets.comparing import compare_audits, read_audit
 
+    # Read first, because this audit may replace it.
+    earlier = None if against is None else read_audit(against)
     with continued(is_stored=True), progress_bar("measuring", quiet=as_json) as progress:
         execution = FleetExecution(
             jobs=jobs,
@@ -131,11 +158,19 @@ def fleet(
             progress=progress,
             tell=print_note,
         )
-        answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace)
+        answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace, platform=platform)
+    comparison = None if earlier is None else compare_audits(earlier, answer)
+    if comparison is not None:
+        with writing(out):
+            comparison.write(out)
     if as_json:
-        say_json(json.dumps(answer.to_dict(), indent=2))
+        compared = {} if comparison is None else {"comparison": comparison.to_dict()}
+        say_json(json.dumps({**answer.to_dict(), **compared}, indent=2))
     else:
+        from forebay.views.fleet_comparison_text import comparison_text
         from forebay.views.fleet_text import fleet_text
 
+        if comparison is not None:
+            show(comparison_text(comparison, str(against), str(out)))
         show(fleet_text(answer, str(out), width()))
-    sys.exit(answer.exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]
+    sys.exit((answer if comparison is None else comparison).exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ __all__ = [
     "ENGINE",
     "EXPLAINED",
     "FIGURE",
+    "FLEET_PLATFORM",
     "GOAL",
     "HEADROOM_MODEL",
     "LANGUAGE",
@@ -343,6 +344,7 @@ SETTING = Names("key=value", _keys, after="=")
 CONTROLLER = Names("cca", _controllers)
 DISCIPLINE = Names("queue", _disciplines)
 PLATFORM = Names("platform", _platforms)
+FLEET_PLATFORM = Names("platform", lambda: ["own", *_platforms()])
 ACCESS = Names("access", _accesses)
 ASIC = Names("name", _asics)
 RELEASE = Names("name", _releases)

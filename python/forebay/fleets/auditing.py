@@ -19,6 +19,8 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.changes import OWN, check_platform, write_changes
+from forebay.fleets.comparing import DIFFERENCES
 from forebay.fleets.first_stage import first_stage
 from forebay.fleets.growth import Growth, grown
 from forebay.fleets.inventory import Inventory, read_inventory
@@ -92,6 +94,7 @@ def fleet(
     out: str | os.PathLike[str] | None = None,
     growth: str | Growth | None = None,
     replace: str | Mapping[str, int] | None = None,
+    platform: str = OWN,
 ) -> FleetAnswer:
     r"""Judge the buffer of every port of a network.
 
@@ -112,6 +115,8 @@ def fleet(
     replace : str or mapping, optional
         Memory per port of other boxes, as "platform=FILE.csv" or bytes by platform. The column `would_do_NAME` says
         whether the box has enough memory for the port.
+    platform : str
+        Platform of the lines in `changes/DEVICE.txt`; with "own" each port has that of the inventory.
 
     Returns
     -------
@@ -140,8 +145,9 @@ def fleet(
     """
     need("polars")
     means = FleetExecution() if execution is None else execution
+    platform = check_platform(platform)
     ports = inventory if isinstance(inventory, Inventory) else read_inventory(inventory)
-    known = profiles if isinstance(profiles, Profiles) else load_profiles(_folder_of_profiles(inventory, profiles))
+    known = profiles if isinstance(profiles, Profiles) else _profiles(inventory, profiles, ports)
     years = Growth.parse(growth) if isinstance(growth, str) else growth
     boxes = memories(replace) if isinstance(replace, str) else replace
     folder = None if out is None else Path(out)
@@ -155,9 +161,18 @@ def fleet(
                 answer = _Audit(ports, known, means, store, cluster, kept).run(years, boxes)
             if folder is not None:
                 _write(answer, folder)
+                write_changes(answer, folder / "changes", platform)
         return answer
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
+
+
+def _profiles(inventory: object, profiles: str | os.PathLike[str] | None, ports: Inventory) -> Profiles:
+    """The profiles of a folder; none if there is no folder and every port is observed."""
+    folder = _folder_of_profiles(inventory, profiles)
+    if profiles is None and not folder.is_dir() and ports.ports.height and ports.ports["observe"].null_count() == 0:
+        return Profiles(str(folder), {}, ())
+    return load_profiles(folder)
 
 
 def _folder_of_profiles(inventory: object, profiles: str | os.PathLike[str] | None) -> Path:
@@ -330,7 +345,8 @@ def _joined(ports: pl.DataFrame, table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write(answer: FleetAnswer, folder: Path) -> None:
-    """Write the tables and the summary; each file appears at once."""
+    """Write the tables and the summary; each file appears at once. A comparison of an earlier audit is outdated."""
+    (folder / DIFFERENCES).unlink(missing_ok=True)
     with replacing(folder / "ports.parquet") as partial:
         write_table(answer.ports, partial)
     write_atomically(folder / "rejected.csv", answer.rejected.write_csv())

@@ -24,6 +24,7 @@ __all__ = [
     "column_of",
     "columns_of",
     "empty_raw",
+    "file_names",
     "frame_of",
     "schema",
 ]
@@ -148,6 +149,11 @@ def columns_of(headers: Iterable[str]) -> dict[int, tuple[str, str]]:
                 continue
         found[place], taken[name] = known, place
     return found
+
+
+def file_names(text: str) -> list[str]:
+    """The files of a cell of `observe`: one, or those of both sides of a queue with semicolons between them."""
+    return [name for part in text.split(";") if (name := part.strip())]
 
 
 def schema(columns: Mapping[str, str]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.extras import need
-from forebay.fleets.columns import RAW, REJECTED, empty_raw, schema
+from forebay.fleets.columns import RAW, REJECTED, empty_raw, file_names, schema
 from forebay.fleets.files import ALLOWED, FileFault, SourceFile, source_files
-from forebay.fleets.rejections import split
+from forebay.fleets.rejections import of_port, split
 from forebay.sanitize import sanitize
 from forebay.storage.safe_io import clean
 
@@ -117,8 +117,9 @@ def read_inventory(path: str | PathLike[str]) -> Inventory:
     usable, faults = _identified(raw)
     single, contradictions = merged(usable)
     ports, wrong = validated(single)
+    ports, absent = _with_files(ports, whole)
     listed = pl.DataFrame(rejected, schema=schema(REJECTED))
-    every = pl.concat([listed, faults, contradictions, wrong]).sort(
+    every = pl.concat([listed, faults, contradictions, wrong, absent]).sort(
         "file", "line", nulls_last=False, maintain_order=True
     )
     order = {each.name: place for place, each in enumerate(sources)}
@@ -163,6 +164,28 @@ def _identified(raw: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         .then(pl.lit(f"found a name of more than {MOST_NAME} characters; allowed: less"))
     )
     return split(raw, reason)
+
+
+def _with_files(ports: pl.DataFrame, whole: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The ports with the files of the column `observe` found beside their table, and rows whose files are missing."""
+    import polars as pl
+
+    distinct = ports.filter(pl.col("observe").is_not_null()).select("file", "observe").unique(maintain_order=True)
+    if not len(distinct):
+        return split(ports, pl.lit(None, pl.String))
+    places, faults = [], []
+    for file, names in distinct.iter_rows():
+        folder = (whole / file).parent if whole.is_dir() else whole.parent
+        paths = [folder / name for name in file_names(names)]
+        missing = [path for path in paths if not path.is_file()]
+        places.append("; ".join(map(str, paths)))
+        faults.append(
+            f"observe: found no file {clean(missing[0])}; allowed: one that observe reads" if missing else None
+        )
+    known = distinct.with_columns(pl.Series("_place", places, pl.String), pl.Series("_fault", faults, pl.String))
+    ports = ports.join(known, on=["file", "observe"], how="left", nulls_equal=True, maintain_order="left")
+    right, wrong = split(ports.with_columns(pl.col("_place").alias("observe")), of_port(pl.col("_fault")))
+    return right.drop("_place", "_fault"), wrong
 
 
 #: Longest name of a device or a port, in characters.

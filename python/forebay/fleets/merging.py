@@ -12,7 +12,7 @@ from forebay.fleets.rejections import of_port, split
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["full_name", "merged"]
+__all__ = ["full_name", "merged", "with_full_names"]
 
 #: Columns on which two files have to agree.
 AGREED = ("rate", "platform", "lines", "buffer", "queue", "profile", "goals")
@@ -40,6 +40,18 @@ def full_name(port: str) -> str:
     return f"{_NAMES.get(kind, kind)}{found[2].lower()}"
 
 
+def with_full_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """The ports with the columns `_device` and `_port`, in which all spellings of a name are equal."""
+    import polars as pl
+
+    names = frame.select(pl.col("port").unique())["port"]
+    by_name = {name: full_name(name) for name in names}
+    return frame.with_columns(
+        pl.col("device").str.to_lowercase().alias("_device"),
+        pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
+    )
+
+
 def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The ports once each, and rejected rows (file, line, reason).
 
@@ -48,12 +60,7 @@ def merged(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     import polars as pl
 
-    names = frame.select(pl.col("port").unique())["port"]
-    by_name = {name: full_name(name) for name in names}
-    frame = frame.with_columns(
-        pl.col("device").str.to_lowercase().alias("_device"),
-        pl.col("port").replace_strict(by_name, return_dtype=pl.String).alias("_port"),
-    )
+    frame = with_full_names(frame)
     key = ["_device", "_port", "service_class"]
     columns = [*RAW, "file", "line", "_device", "_port"]
     frame = frame.with_columns(pl.len().over(key).alias("_count"))

@@ -10,12 +10,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.fleets.port_classes import with_flows
 from forebay.inputs.goals import metric_of_goal, split_goal
 from forebay.scenario import read
 
@@ -62,12 +63,15 @@ class Profile:
         The scenario as nested dictionaries, with placeholders in its texts.
     columns : tuple of str
         Columns of a port that the placeholders use, without the buffer's.
+    classes : mapping
+        Patterns of the names of a port's classes, by the flow group that is in them.
     """
 
     name: str
     path: str
     tables: Mapping[str, Any]
     columns: tuple[str, ...]
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def filled(self, port: Mapping[str, Any], goals: str | None) -> str:
         """The scenario of a port as JSON, with the mark `BUFFER` in place of its buffer.
@@ -75,7 +79,7 @@ class Profile:
         Parameters
         ----------
         port : mapping
-            Value of each of `columns`.
+            Value of each of `columns`, and of `size` for a port with classes.
         goals : str or None
             Goals of the port, joined by "; "; they replace those of the profile on the same metrics, and
             several on one metric all count.
@@ -87,6 +91,10 @@ class Profile:
         """
         tables = _filled(self.tables, port)
         tables["title"] = self.name
+        flows = [str(group.get("name")) for group in tables.get("flows", []) if isinstance(group, dict)]
+        for link in (tables.get("link"), *tables.get("links", [])):
+            if isinstance(link, dict) and isinstance(link.get("queue"), dict):
+                link["queue"] = with_flows(link["queue"], flows, self.classes, port.get("size"))
         stated: dict[str, list[str]] = {}
         for text in (goals or "").split(";"):
             if text.strip():
@@ -192,6 +200,7 @@ def _profile(path: Path) -> Profile:
         link.setdefault("queue", "{queue}")
     elif "links" not in tables:
         raise InputError(f"{path}: link: found no table; allowed: `[link]` or `[[links]]`")
+    classes = _classes(path, tables)
     columns: dict[str, None] = {}
     buffers = 0
     for key, text in _texts(tables, ""):
@@ -205,7 +214,27 @@ def _profile(path: Path) -> Profile:
         raise InputError(f'{path}: link.buffer: found no placeholder; allowed: "{{buffer}}"')
     if "rate_bps" not in columns:
         raise InputError(f'{path}: link.rate: found no placeholder; allowed: "{{rate}}"')
-    return Profile(path.stem, str(path), tables, tuple(sorted(columns)))
+    return Profile(path.stem, str(path), tables, tuple(sorted(columns)), classes)
+
+
+def _classes(path: Path, tables: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Take the table `[classes]`, which is none of a scenario: flow groups with patterns of classes."""
+    given = tables.pop("classes", {})
+    where = f"{path}: classes"
+    if not isinstance(given, dict):
+        raise InputError(f'{where}: found no table; allowed: flow groups as in calls = ["EF*"]')
+    groups = tables.get("flows", [])
+    flows = [str(each.get("name")) for each in groups if isinstance(each, dict)] if isinstance(groups, list) else []
+    _check_keys(where, given, flows)
+    return {flow: _patterns(f"{where}.{flow}", value) for flow, value in given.items()}
+
+
+def _patterns(where: str, value: Any) -> tuple[str, ...]:
+    """A pattern of names, or a list of patterns."""
+    given = value if isinstance(value, list) else [value]
+    if not given or not all(isinstance(each, str) for each in given):
+        raise InputError(f"{where}: found `{value}`; allowed: a pattern as in `core-*`, or a list")
+    return tuple(given)
 
 
 def _check_placeholder(where: str, placeholder: str) -> None:
@@ -291,10 +320,7 @@ def _rule(where: str, table: Mapping[str, Any], profiles: list[str]) -> Rule:
     patterns = {}
     for key in PATTERNS:
         if key in table:
-            given = table[key] if isinstance(table[key], list) else [table[key]]
-            if not given or not all(isinstance(each, str) for each in given):
-                raise InputError(f"{where}.{key}: found `{table[key]}`; allowed: a pattern as in `core-*`, or a list")
-            patterns[key] = tuple(given)
+            patterns[key] = _patterns(f"{where}.{key}", table[key])
     rates = _rates(f"{where}.rate", table["rate"]) if "rate" in table else None
     return Rule(str(name), patterns, rates)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.fleets.buffer_size import DEFAULTS, Size, size_column
+from forebay.fleets.observed import Observations
+from forebay.fleets.port_classes import has_classes, sized
 from forebay.fleets.profiles import BUFFER, Profile, Profiles
 from forebay.scenario import Scenario
 
@@ -52,7 +54,12 @@ class Question:
 
     def at(self, size: Size) -> str:
         """The scenario as JSON with a buffer."""
-        return self.text.replace(BUFFER, str(size))
+        return sized(self.text.replace(BUFFER, str(size)), size)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the buffer is that of several classes, which change by one factor."""
+        return has_classes(self.text)
 
     def scenario(self) -> Scenario:
         """The scenario with its configured buffer; raises `InputError` if it is not valid."""
@@ -95,21 +102,35 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
     """
     import polars as pl
 
-    frame = ports.with_columns(profiles.assigned().alias("profile_used"), size_column().alias("size"))
+    is_observed = pl.col("observe").is_not_null() & pl.col("profile").is_null()
+    assigned = profiles.assigned()
+    frame = ports.with_columns(
+        pl.when(is_observed).then("observe: " + pl.col("observe")).otherwise(assigned).alias("profile_used"),
+        pl.when(is_observed).then(assigned).alias("goals_of"),
+        pl.when(is_observed).then("observe").alias("files"),
+        size_column().alias("size"),
+    )
     digests: list[str | None] = [None] * frame.height
     refusals: list[str | None] = [None] * frame.height
     questions: dict[str, Question] = {}
     counts: dict[str, int] = {}
+    observations = Observations()
     numbered = frame.with_row_index("row")
-    for (name,), part in numbered.group_by(["profile_used"], maintain_order=True):
+    for (name, files, goals_of), part in numbered.group_by(["profile_used", "files", "goals_of"], maintain_order=True):
         profile = profiles.profiles.get(str(name))
         # Columns that no placeholder uses do not make questions differ.
         columns = () if profile is None else profile.columns
+        if files is not None:
+            columns = ("port", "queue", "rate_bps")
         keys = list(dict.fromkeys((*columns, "goals", "size", "platform")))
         for values, rows in part.group_by(keys, maintain_order=True):
             port = dict(zip(keys, values, strict=True))
             numbers = rows["row"].to_list()
             try:
+                if files is not None:
+                    ruled = None if goals_of is None else profiles.profiles.get(str(goals_of))
+                    goals = None if ruled is None else ruled.tables.get("goal")
+                    profile = observations.profile(str(files), port["rate_bps"], port["port"], goals)
                 question = _question(None if name is None else str(name), profile, profiles, port)
             except InputError as error:
                 for number in numbers:
@@ -124,7 +145,7 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
         pl.Series("question", digests, dtype=pl.String),
         pl.Series("refusal", refusals, dtype=pl.String),
     ]
-    return Asked(frame.drop("size").with_columns(added), questions, counts)
+    return Asked(frame.drop("size", "files", "goals_of").with_columns(added), questions, counts)
 
 
 def _question(name: str | None, profile: Profile | None, profiles: Profiles, port: Mapping[str, Any]) -> Question:

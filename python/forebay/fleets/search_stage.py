@@ -68,6 +68,8 @@ def search_stage(
     )
     by_link: dict[str, list[str]] = {}
     for digest in [*ranked(judgments, counts), *undecided]:
+        if questions[digest].has_classes:
+            continue  # a search varies the buffer of the link alone
         by_link.setdefault(questions[digest].link, []).append(digest)
     chosen = list(by_link.values())[:full]
     found: dict[str, Judgment] = {}

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from forebay.fleets.answer import VERDICTS, FleetAnswer, Judgment
+from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.text.formatting import counted, duration, size, value
 
 __all__ = ["answer_lines", "fleet_text"]
@@ -33,6 +33,8 @@ def fleet_text(answer: FleetAnswer, folder: str, width: int) -> RenderableType:
     for column in answer.ports.columns:
         if column == "too_small_in" or column.startswith("would_do_"):
             parts.append(Text(_column_line(answer, column)[: max(width, COLUMNS)]))
+    if any(answer.counts[each] for each in WRONG):
+        parts.append(Text(f"Lines to change the wrong ports: {folder}/changes"))
     parts.append(Text(f"Every port: {folder}/ports.parquet"))
     return Group(*parts)
 

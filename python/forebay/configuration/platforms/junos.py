@@ -147,6 +147,11 @@ _COS = "set class-of-service"
 _MEDIA = {"ge": 10**9, "xe": 10**10}
 
 
+def _is_control(name: str) -> bool:
+    """Whether a scheduler is that of `_CONTROL`; change sets put a mark of the content after the prefix."""
+    return name.startswith(PREFIX) and name.endswith(_CONTROL.removeprefix(PREFIX))
+
+
 def _interface(port: Port) -> str:
     """The media type of an interface with this rate; the last kb/s may be a shaper's rounding."""
     return next((name for name, most in _MEDIA.items() if port.ip_rate < most + 1000), "et")
@@ -313,10 +318,10 @@ class _Resolved:
                 suggestion = f"; did you mean `{likely}`?" if likely else ""
                 known = ", ".join(f"`{name}`" for name in state.maps) or "a text that has it"
                 raise InputError(f"translate: found no scheduler map `{state.attached}`; allowed: {known}{suggestion}")
-            return [state.schedulers[name] for name in state.maps[state.attached] if name != _CONTROL]
-        if not state.schedulers.keys() - {_CONTROL}:
+            return [state.schedulers[name] for name in state.maps[state.attached] if not _is_control(name)]
+        if all(map(_is_control, state.schedulers)):
             raise InputError("translate: found no scheduler; allowed: one such as `buffer-size temporal 5000`")
-        return [entry for entry in state.schedulers.values() if entry.name != _CONTROL]
+        return [entry for entry in state.schedulers.values() if not _is_control(entry.name)]
 
     @staticmethod
     def _unlimited(entry: Scheduler) -> InputError:
