@@ -11,7 +11,7 @@ import click
 from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
-from forebay.commands.terminal import progress_bar, show, width
+from forebay.commands.terminal import progress_bar, show, width, writing
 from forebay.commands.values import IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
 from forebay.inputs.validation import MOST_SEED
@@ -119,6 +119,9 @@ def fleet(
     """
     from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.auditing import fleet as audit
+    from forebay.storage.files import write_atomically
+    from forebay.views.fleet_page import fleet_page
+    from forebay.views.recommendation_text import lasting_text
 
     with continued(is_stored=True), progress_bar("measuring", quiet=as_json) as progress:
         execution = FleetExecution(
@@ -130,8 +133,21 @@ def fleet(
             confidence=confidence,
             progress=progress,
             tell=print_note,
+            describe=lasting_text,
         )
         answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace)
+        options = {
+            "inventory": inventory,
+            "profiles": profiles,
+            "growth": growth,
+            "replace": replace,
+            "full searches, at most": full,
+            "confidence of packet runs": f"{100 * confidence:g} %",
+            "seed of the sample": seed,
+        }
+        texts = [(name, str(given)) for name, given in options.items() if given is not None]
+        with writing(out):
+            write_atomically(out / "index.html", fleet_page(answer, source=str(inventory), options=texts))
     if as_json:
         say_json(json.dumps(answer.to_dict(), indent=2))
     else:
