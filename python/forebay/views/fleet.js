@@ -15,7 +15,7 @@
   const text = (name, row) => {
     const column = byName.get(name);
     const place = column ? at(column, row) : -1;
-    return place < 0 ? "" : column.texts[place];
+    return place < 0 ? "" : column.texts ? column.texts[place] : String(place);
   };
   const cut = (words) => (words.length > CUT ? `${words.slice(0, CUT - 1)}…` : words);
   const number = new Intl.NumberFormat("en");
@@ -369,7 +369,7 @@
     }
     parts.push(section("The port", facts([
       ["rate", text("rate_bps", row)],
-      ...["platform", "role", "service_class", "mtu_bytes", "queue", "source"].map((name) => [byName.get(name)?.title ?? "", text(name, row)]),
+      ...["platform", "role", "service_class", "mtu_bytes", "queue", "file", "line"].map((name) => [byName.get(name)?.title ?? "", text(name, row)]),
       ["profile", text("profile_used", row)],
       ["equal ports", others],
     ])));

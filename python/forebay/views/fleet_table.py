@@ -42,8 +42,8 @@ class TableColumn:
         Name in the data of the page, and its title for readers.
     kind : str
         "main" for the table on each screen, "wide" for the table on a wide screen alone, "port" for the page of a port.
-    texts : tuple of str
-        The distinct texts in their order.
+    texts : tuple of str or None
+        The distinct texts in their order; None if the numbers of the rows are what is shown.
     rows : tuple of int
         Number of the text of each port, or of each answer if `of_answer`; -1 for none.
     of_answer : bool
@@ -54,7 +54,7 @@ class TableColumn:
     name: str
     title: str
     kind: str
-    texts: tuple[str, ...]
+    texts: tuple[str, ...] | None
     rows: tuple[int, ...]
     of_answer: bool
     numeric: bool
@@ -109,7 +109,7 @@ PORTS: tuple[tuple[str, str, str, Show], ...] = (
     ("role", "role", "port", sanitize),
     ("mtu_bytes", "MTU", "port", size),
     ("queue", "discipline", "port", sanitize),
-    ("source", "source", "port", sanitize),
+    ("file", "file", "port", sanitize),
     ("config", "present configuration", "port", str),
 )
 #: Columns of the answers in the same form.
@@ -146,7 +146,6 @@ def fleet_table(answer: FleetAnswer) -> FleetTable:
     boxes = [name for name in answer.ports.columns if name.startswith(BOX)]
     ports = answer.ports.with_columns(
         pl.struct("margin_low", "margin_high").alias("range"),
-        _source().alias("source"),
         # A delay or a loss that the buffer does not cost is no cost.
         pl.col("cost_delay_ms", "cost_loss").replace({0.0: None}),
     )
@@ -160,22 +159,20 @@ def fleet_table(answer: FleetAnswer) -> FleetTable:
     columns += [_column(frame[name], title, kind, show, of_answer=True) for name, title, kind, show in shown]
     places = {name: place for place, name in enumerate(ORDER)}
     columns.sort(key=lambda column: places.get(column.name, len(ORDER)))
-    kept = tuple(map(_apart_from_bytes, (column for column in columns if any(column.texts))))
+    columns.append(TableColumn("line", "line", "port", None, _lines(ports["line"]), of_answer=False, numeric=True))
+    kept = tuple(map(_apart_from_bytes, (column for column in columns if column.texts is None or any(column.texts))))
     return FleetTable(kept, tuple(numbers["answer"].to_list()), frame)
 
 
 def _apart_from_bytes(column: TableColumn) -> TableColumn:
     """The buffers as configured leave the table if all of them are sizes in bytes, which have a column of their own."""
-    is_repeated = column.name == "buffer" and all(map(IN_BYTES.fullmatch, column.texts))
+    is_repeated = column.name == "buffer" and all(map(IN_BYTES.fullmatch, column.texts or ()))
     return dataclasses.replace(column, kind="port") if is_repeated else column
 
 
-def _source() -> pl.Expr:
-    """File and line of a port."""
-    import polars as pl
-
-    line = pl.format("{}, line {}", "file", "line")
-    return pl.coalesce(line, "file")
+def _lines(column: pl.Series) -> tuple[int, ...]:
+    """Numbers of lines, nearly all of which differ."""
+    return tuple(column.fill_null(NONE).to_list())
 
 
 def _is_kept(column: pl.Series) -> bool:
