@@ -177,6 +177,18 @@ def test_the_command_writes_the_page_with_its_options(tmp_path: Path) -> None:
     assert "too small in year" in {each["title"] for each in data_of(pages[0].decode())["columns"]}
 
 
+def test_the_answer_is_printed_also_if_the_page_cannot_be_written(tmp_path: Path) -> None:
+    inventory(tmp_path, rows(1))
+    profiles(tmp_path, BRIEF)
+    (tmp_path / "out" / "index.html").mkdir(parents=True)
+    done = command("fleet", "ports.csv", "--out", "out", "--full", "0", cwd=tmp_path)
+    assert done.code == 2
+    assert done.out.startswith("2 ports: ")
+    assert done.err.count("\n") == 1
+    assert "index.html" in done.err
+    assert (tmp_path / "out" / "ports.parquet").exists()
+
+
 def renamed(answer: FleetAnswer, text: str) -> FleetAnswer:
     """The answer with a text wherever an inventory or a profile brings one."""
     columns = (

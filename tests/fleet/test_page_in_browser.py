@@ -324,7 +324,8 @@ def test_there_are_colors_for_the_night_and_no_controls_on_paper(browser: Any, t
         Page(browser, tmp_path / "index.html", text, scheme=scheme).script(background) for scheme in ("light", "dark")
     ]
     assert found[0] != found[1]
-    page = Page(browser, tmp_path / "index.html", text, media="print")
+    page = Page(browser, tmp_path / "index.html", text, width=690, media="print")
+    assert page.script("return document.documentElement.scrollWidth") <= 690, "a page of A4 is as wide"
     hidden = "return [...document.querySelectorAll('.filters, .pager')].every((it) => !it.checkVisibility())"
     assert page.script(hidden)
 

@@ -11,7 +11,7 @@ import click
 from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
-from forebay.commands.terminal import progress_bar, show, width, writing
+from forebay.commands.terminal import afterwards, progress_bar, show, width, writing
 from forebay.commands.values import IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
 from forebay.inputs.validation import MOST_SEED
@@ -121,6 +121,7 @@ def fleet(
     from forebay.fleets.auditing import fleet as audit
     from forebay.storage.files import write_atomically
     from forebay.views.fleet_page import fleet_page
+    from forebay.views.fleet_text import fleet_text
     from forebay.views.recommendation_text import lasting_text
 
     with continued(is_stored=True), progress_bar("measuring", quiet=as_json) as progress:
@@ -136,22 +137,23 @@ def fleet(
             describe=lasting_text,
         )
         answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace)
-        options = {
-            "inventory": inventory,
-            "profiles": profiles,
-            "growth": growth,
-            "replace": replace,
-            "full searches, at most": full,
-            "confidence of packet runs": f"{100 * confidence:g} %",
-            "seed of the sample": seed,
-        }
-        texts = [(name, str(given)) for name, given in options.items() if given is not None]
-        with writing(out):
-            write_atomically(out / "index.html", fleet_page(answer, source=str(inventory), options=texts))
-    if as_json:
-        say_json(json.dumps(answer.to_dict(), indent=2))
-    else:
-        from forebay.views.fleet_text import fleet_text
+    options = {
+        "inventory": inventory,
+        "profiles": profiles,
+        "growth": growth,
+        "replace": replace,
+        "full searches, at most": full,
+        "confidence of packet runs": f"{100 * confidence:g} %",
+        "seed of the sample": seed,
+    }
+    texts = [(name, str(given)) for name, given in options.items() if given is not None]
 
-        show(fleet_text(answer, str(out), width()))
+    def tell() -> None:
+        if as_json:
+            say_json(json.dumps(answer.to_dict(), indent=2))
+        else:
+            show(fleet_text(answer, str(out), width()))
+
+    with afterwards(tell), writing(out):
+        write_atomically(out / "index.html", fleet_page(answer, source=str(inventory), options=texts))
     sys.exit(answer.exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]

@@ -197,7 +197,7 @@
 
   const head = make("tr");
   head.append(...shownColumns.map((column) => {
-    const cellOfHead = make("th", "", { scope: "col" });
+    const cellOfHead = make("th", "", { scope: "col", className: column.kind });
     cellOfHead.dataset.name = column.name;
     const button = make("button", column.title, { type: "button" });
     button.addEventListener("click", () => order_by(column.name, sorted.name === column.name && !sorted.down));
