@@ -13,7 +13,10 @@ import pytest
 import forebay
 from checks.fleet_page import example
 from forebay import FleetAnswer, FleetExecution
+from forebay.fleets import measuring
 from forebay.fleets.answer import Judgment
+from forebay.fleets.buffer_size import Size
+from forebay.fleets.store import Store
 from forebay.views import fleet_chart, fleet_page
 from forebay.views.fleet_table import natural
 from forebay.views.fleet_text import answer_lines
@@ -133,6 +136,20 @@ def test_measured_buffers_are_those_that_verdicts_rest_on(whole: FleetAnswer, tm
     sizes = [point.bytes for point in next(iter(whole.points.values()))]
     assert sizes == sorted(sizes)
     assert len(set(sizes)) == len(sizes)
+
+
+def test_a_measured_buffer_without_a_verdict_is_left_out(whole: FleetAnswer, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = whole.questions[whole.first[0]]
+    monkeypatch.setattr(measuring, "measured", lambda text, **_options: {"bytes": float(len(text)), "runs": 4})
+    means = measuring.Measuring(Store(None, print), measuring.QuickPrecision())
+    points = [question.with_size(Size(number, "p")) for number in (1000, 3)]
+    means.measure(points)
+    assert means.points() == {}
+    for point in points:
+        means.find(point)
+    assert [point.bytes for point in means.points()[question.link]] == [
+        len(each.at(each.size)) for each in points[::-1]
+    ]
 
 
 def test_equal_ports_share_one_answer_and_one_scenario(whole: FleetAnswer) -> None:

@@ -249,6 +249,22 @@ def test_a_link_to_no_port_says_so(fragment: str, browser: Any, text: str, tmp_p
     assert browser.get_log("browser") == []
 
 
+def test_a_link_has_the_class_of_a_port_that_has_one(browser: Any, answer: FleetAnswer, tmp_path: Path) -> None:
+    twice = pl.Series("port", ["e/0"] * 3 + answer.ports["port"].to_list()[3:])
+    devices = pl.Series("device", ["x"] * 3 + answer.ports["device"].to_list()[3:])
+    classes = pl.Series("service_class", [None, "voice", "bulk data", *[None] * (answer.ports.height - 3)])
+    changed = dataclasses.replace(answer, ports=answer.ports.with_columns(devices, twice, classes))
+    text = fleet_page(changed, source="network.csv")
+    for name, heading in (("", "x e/0"), ("/voice", "x e/0 voice"), ("/bulk%20data", "x e/0 bulk data")):
+        page = Page(browser, tmp_path / "index.html", text, f"#port=x/e%2F0{name}")
+        assert page.element("#port h1").text == heading
+    page = Page(browser, tmp_path / "index.html", text, "#port=x/e%2F0/video")
+    assert "This port is not in the audit" in page.view()
+    page = Page(browser, tmp_path / "index.html", text)
+    page.find("bulk x")
+    assert page.element("#table tbody a").get_attribute("href").endswith("#port=x/e%2F0/bulk%20data")
+
+
 def test_the_view_of_a_port_lists_equal_ports(browser: Any, text: str, answer: FleetAnswer, tmp_path: Path) -> None:
     digest = max(answer.ports_of, key=lambda each: answer.ports_of[each])
     row = answer.ports.filter(pl.col("question") == digest).row(0, named=True)
