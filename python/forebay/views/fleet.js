@@ -158,11 +158,12 @@
     byId("only").textContent = only ? only.words : "";
   };
 
-  /** Marks of ports that are not listed are pale. */
+  /** Marks of ports that are not listed are pale, and so are all bars. */
   const dim = () => {
     const listed = new Set();
     const all = shown.length === count;
     if (!all) for (const row of shown) listed.add(data.answers.spot[data.answer[row]]);
+    byId("pictures").classList.toggle("filtered", !all);
     for (const mark of document.querySelectorAll("#pictures .pt")) {
       mark.classList.toggle("off", !all && !listed.has(Number(mark.dataset.buffer)));
     }
