@@ -140,7 +140,7 @@ def test_a_killed_audit_continues_and_gives_the_same_bytes(kind: str, tmp_path: 
     measured = b"".join(path.read_bytes() for path in kept.glob("*.jsonl")).count(b"\n")
     assert measured >= 1
     assert started(tmp_path, "killed").wait(timeout=300) == 1
-    for name in ("ports.parquet", "summary.json", "rejected.csv"):
+    for name in ("ports.parquet", "summary.json", "rejected.csv", "index.html"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 

@@ -29,6 +29,8 @@ from forebay.views.webpage import recommendation_page
 from tests.support.markup import HARMLESS, HOSTILE, PACKAGE, VIEWS, Reading
 from tests.support.scenarios import SMALL
 
+#: Style sheets and scripts of pages.
+ASSETS = ("webpage.css", "webpage.js", "gallery.css", "fleet.css", "fleet.js")
 #: Values that are words of the program, not of a user.
 FIXED = {"sense", "met_replications", "replications"}
 
@@ -311,9 +313,9 @@ def test_escaping_is_left_to_the_templates() -> None:
     for path in templates:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"\|\s*safe\b|autoescape|Markup", text), path
-        assert set(re.findall(r'asset\("([^"]*)"\)', text)) <= {"webpage.css", "webpage.js", "gallery.css"}, path
+        assert set(re.findall(r'asset\("([^"]*)"\)', text)) <= set(ASSETS), path
 
 
-@pytest.mark.parametrize("name", ["webpage.css", "webpage.js", "gallery.css"])
+@pytest.mark.parametrize("name", ASSETS)
 def test_assets_do_not_end_their_element(name: str) -> None:
     assert "</" not in (VIEWS / name).read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import click
 from forebay.commands.interrupting import continued
 from forebay.commands.options import AS_JSON, JOBS, MEMORY, SCHEDULER
 from forebay.commands.streams import print_note, say_json
-from forebay.commands.terminal import progress_bar, show, width, writing
+from forebay.commands.terminal import afterwards, progress_bar, show, width, writing
 from forebay.commands.values import FLEET_PLATFORM, IntegerValue, OutputFolder, Share, Time
 from forebay.commands.verb import verb
 from forebay.inputs.validation import MOST_SEED
@@ -144,6 +144,11 @@ def fleet(
     from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.auditing import fleet as audit
     from forebay.fleets.comparing import compare_audits, read_audit
+    from forebay.storage.files import write_atomically
+    from forebay.views.fleet_comparison_text import comparison_text
+    from forebay.views.fleet_page import fleet_page
+    from forebay.views.fleet_text import fleet_text
+    from forebay.views.recommendation_text import lasting_text
 
     # Read first, because this audit may replace it.
     earlier = None if against is None else read_audit(against)
@@ -157,20 +162,33 @@ def fleet(
             confidence=confidence,
             progress=progress,
             tell=print_note,
+            describe=lasting_text,
         )
         answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace, platform=platform)
     comparison = None if earlier is None else compare_audits(earlier, answer)
-    if comparison is not None:
-        with writing(out):
-            comparison.write(out)
-    if as_json:
-        compared = {} if comparison is None else {"comparison": comparison.to_dict()}
-        say_json(json.dumps({**answer.to_dict(), **compared}, indent=2))
-    else:
-        from forebay.views.fleet_comparison_text import comparison_text
-        from forebay.views.fleet_text import fleet_text
+    options = {
+        "inventory": inventory,
+        "profiles": profiles,
+        "growth": growth,
+        "replace": replace,
+        "change sets for": platform,
+        "full searches, at most": full,
+        "confidence of packet runs": f"{100 * confidence:g} %",
+        "seed of the sample": seed,
+    }
+    texts = [(name, str(given)) for name, given in options.items() if given is not None]
 
+    def tell() -> None:
+        if as_json:
+            compared = {} if comparison is None else {"comparison": comparison.to_dict()}
+            say_json(json.dumps({**answer.to_dict(), **compared}, indent=2))
+            return
         if comparison is not None:
             show(comparison_text(comparison, str(against), str(out)))
         show(fleet_text(answer, str(out), width()))
+
+    with afterwards(tell), writing(out):
+        write_atomically(out / "index.html", fleet_page(answer, source=str(inventory), options=texts))
+        if comparison is not None:
+            comparison.write(out)
     sys.exit((answer if comparison is None else comparison).exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]

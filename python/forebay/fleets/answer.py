@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import polars as pl
 
+    from forebay.fleets.measuring import MeasuredPoint
     from forebay.fleets.questions import Question
     from forebay.fleets.sampling import SampleCheck
 
@@ -53,6 +54,8 @@ class Judgment:
         Runs that the verdict rests on.
     severity : float
         How much the port loses: 1 plus the relative miss of the worst goal, or less than 1 for needless delay.
+    text : str
+        Text of the full search, as `FleetExecution.describe` gave it; empty without a search.
     """
 
     verdict: PortVerdict
@@ -68,11 +71,13 @@ class Judgment:
     stage: Stage = "none"
     runs: int = 0
     severity: float = 0.0
+    text: str = ""
 
     def to_row(self) -> dict[str, Any]:
         """The columns of a port with this verdict; the delay is in milliseconds."""
         row = asdict(self)
         delay = row.pop("cost_delay_s")
+        del row["text"]
         return {**row, "cost_delay_ms": None if delay is None else 1e3 * delay}
 
 
@@ -104,6 +109,8 @@ class FleetAnswer:
         Version of forebay.
     ports_of : mapping
         Number of ports of each question, by its digest.
+    points : mapping
+        Measured buffers that verdicts rest on, from the smallest, by the `link` of their questions.
     """
 
     ports: pl.DataFrame
@@ -118,6 +125,7 @@ class FleetAnswer:
     runs: int
     version: str
     ports_of: Mapping[str, int] = field(default_factory=dict)
+    points: Mapping[str, tuple[MeasuredPoint, ...]] = field(default_factory=dict)
     _examples: dict[str, Mapping[str, Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def exit_code(self, fail_on: Collection[PortVerdict] = WRONG) -> int:

@@ -31,7 +31,7 @@ from forebay.fleets.prometheus import prometheus_text
 from forebay.fleets.questions import Asked, Question, questions_of
 from forebay.fleets.replacement import memories
 from forebay.fleets.sampling import SampleCheck, drawn, sample_size
-from forebay.fleets.search_stage import ranked, search_stage
+from forebay.fleets.search_stage import Describe, ranked, search_stage
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import connected
 from forebay.scenario import Progress
@@ -74,6 +74,9 @@ class FleetExecution:
         Called with the numbers of finished and of expected points.
     tell : callable, optional
         Called with lines of text: damage in the folder, and the check of the first stage.
+    describe : callable, optional
+        Makes the text of a full search, such as `forebay.views.recommendation_text.lasting_text`; `Judgment.text` has
+        it.
     """
 
     jobs: int | None = None
@@ -84,6 +87,7 @@ class FleetExecution:
     confidence: float = QuickPrecision().confidence
     progress: Progress | None = None
     tell: Callable[[str], object] | None = None
+    describe: Describe | None = None
 
 
 def fleet(
@@ -220,6 +224,7 @@ class _Audit:
             self._measuring,
             full=self._means.full,
             folder=None if self._kept is None else self._kept / "searches",
+            describe=self._means.describe,
         )
         ports = _with_verdicts(asked, judgments)
         if growth is not None:
@@ -242,6 +247,7 @@ class _Audit:
             runs=self._measuring.runs,
             version=_core.__version__,
             ports_of=asked.counts,
+            points=self._measuring.points(),
         )
 
     def judge(self, questions: Mapping[str, Question]) -> tuple[dict[str, Judgment], SampleCheck | None]:

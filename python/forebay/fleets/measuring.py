@@ -225,6 +225,14 @@ class Measuring:
         """Runs of all points that were used."""
         return sum(int((self.store.get(key) or {}).get("runs", 0)) for key in sorted(self.used))
 
+    def points(self) -> dict[str, tuple[MeasuredPoint, ...]]:
+        """The points that were used, from the smallest buffer, by the hash of their scenario without the buffer."""
+        found: dict[str, list[MeasuredPoint]] = {}
+        for question, key in self._keys.items():
+            if key in self.used and (point := self.find(question)) is not None and point.refusal is None:
+                found.setdefault(question.link, []).append(point)
+        return {link: tuple(sorted(each, key=lambda point: point.bytes)) for link, each in found.items()}
+
     def measure(self, points: Iterable[Question], *, further: int = 0) -> None:
         """Measure the points that are missing.
 

@@ -7,10 +7,10 @@ ones. One search serves all questions of a scenario.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError, Interrupted
 from forebay.fleets.answer import WRONG, Judgment, PortVerdict
@@ -21,12 +21,18 @@ from forebay.fleets.store import key_of
 from forebay.results.warning import Kind
 from forebay.search.recommendation import recommend
 
-__all__ = ["ranked", "search_stage"]
+if TYPE_CHECKING:
+    from forebay.search.answer import Recommendation
+
+__all__ = ["Describe", "ranked", "search_stage"]
 
 #: Warnings of searches that a time limit ended or led over smaller links.
 LIMITED = frozenset({Kind.TIME_OVER, Kind.SCALED})
-#: Shortest time limit of a search, in seconds.
-LEAST_S = 1e-3
+#: Shortest time limit of a search, in seconds, and the key of the text of an answer.
+LEAST_S, TEXT = 1e-3, "text"
+
+#: Makes the text of an answer; equal answers have equal texts.
+Describe = Callable[["Recommendation"], str]
 
 
 def ranked(judgments: Mapping[str, Judgment], counts: Mapping[str, int]) -> list[str]:
@@ -43,6 +49,7 @@ def search_stage(
     *,
     full: int,
     folder: Path | None = None,
+    describe: Describe | None = None,
 ) -> dict[str, Judgment]:
     """Search where a change matters most.
 
@@ -56,6 +63,8 @@ def search_stage(
         Largest number of scenarios to search.
     folder : Path, optional
         Folder of the runs of a search that is interrupted.
+    describe : callable, optional
+        Makes the text of an answer, which is kept with it. An answer that was kept without a text is sought again.
 
     Returns
     -------
@@ -76,20 +85,23 @@ def search_stage(
     for digests in chosen:
         if measuring.until is not None and time.monotonic() >= measuring.until:
             break
-        answer = _searched(questions[digests[0]], measuring, folder)
+        answer = _searched(questions[digests[0]], measuring, folder, describe)
         for digest in digests:
-            found[digest] = _judged(questions[digest], judgments[digest], answer)
+            judgment = _judged(questions[digest], judgments[digest], answer)
+            found[digest] = replace(judgment, text=answer.get(TEXT, ""))
     return found
 
 
-def _searched(question: Question, measuring: Measuring, folder: Path | None) -> Mapping[str, Any]:
+def _searched(
+    question: Question, measuring: Measuring, folder: Path | None, describe: Describe | None
+) -> Mapping[str, Any]:
     """The answer of the search of a question's scenario, from the store or from a search.
 
     An answer that the time limit changed is not kept, so that a later call searches again.
     """
     key = key_of("search", question.at(question.size))
     kept = measuring.store.get(key)
-    if kept is None:
+    if kept is None or (describe is not None and "refusal" not in kept and TEXT not in kept):
         rest = None if measuring.until is None else max(LEAST_S, measuring.until - time.monotonic())
         try:
             found = recommend(
@@ -112,6 +124,8 @@ def _searched(question: Question, measuring: Measuring, folder: Path | None) -> 
             }
             if any(warning.kind in LIMITED for warning in found.warnings):
                 return kept
+            if describe is not None:
+                kept[TEXT] = describe(found)
         measuring.store.add(key, kept)
     return measuring.store.get(key) or {}
 

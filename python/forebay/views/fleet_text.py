@@ -9,7 +9,7 @@ from rich.text import Text
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.text.formatting import counted, duration, size, value
 
-__all__ = ["answer_lines", "fleet_text"]
+__all__ = ["ROWS", "answer_lines", "change_cells", "fleet_text", "ratio"]
 
 #: Width of the first lines in columns, and number of rows of the table.
 COLUMNS, ROWS = 80, 10
@@ -35,7 +35,7 @@ def fleet_text(answer: FleetAnswer, folder: str, width: int) -> RenderableType:
             parts.append(Text(_column_line(answer, column)[: max(width, COLUMNS)]))
     if any(answer.counts[each] for each in WRONG):
         parts.append(Text(f"Lines to change the wrong ports: {folder}/changes"))
-    parts.append(Text(f"Every port: {folder}/ports.parquet"))
+    parts.append(Text(f"Every port: {folder}/index.html, {folder}/ports.parquet"))
     return Group(*parts)
 
 
@@ -80,16 +80,26 @@ def _table(answer: FleetAnswer) -> Table:
     """The wrongly sized questions to change first."""
     table = Table("ports", "first port", "verdict", "configured / needed", "enough", "cost", box=None, pad_edge=False)
     for digest in answer.first[:ROWS]:
-        port, judgment = answer.example(digest), answer.judgments[digest]
-        table.add_row(
-            f"{answer.ports_of[digest]:,}",
-            f"{port['device']} {port['port']}",
-            judgment.verdict,
-            "–" if judgment.margin is None else f"{judgment.margin:.2g}",
-            "–" if judgment.enough_bytes is None else size(judgment.enough_bytes),
-            _cost(judgment),
-        )
+        table.add_row(*change_cells(answer, digest))
     return table
+
+
+def change_cells(answer: FleetAnswer, digest: str) -> tuple[str, ...]:
+    """A question to change: number of ports, the first port, verdict, margin, a buffer that is enough, and cost."""
+    port, judgment = answer.example(digest), answer.judgments[digest]
+    return (
+        f"{answer.ports_of[digest]:,}",
+        f"{port['device']} {port['port']}",
+        judgment.verdict,
+        "–" if judgment.margin is None else ratio(judgment.margin),
+        "–" if judgment.enough_bytes is None else size(judgment.enough_bytes),
+        _cost(judgment),
+    )
+
+
+def ratio(number: float) -> str:
+    """A configured over a needed buffer, with two digits."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
 
 
 def _cost(judgment: Judgment) -> str:

@@ -1,11 +1,14 @@
 """Pages: one environment of templates, and the files that a page carries inside.
 
 Every page is a template of this package with a view model, whose texts and numbers are already formatted.
-Every value is escaped, control characters too; only the package's own style sheets, scripts and charts are not.
+Every value is escaped, control characters too; only the package's own style sheets, scripts and charts are not. Data
+for a script are JSON without signs of markup.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -73,6 +76,7 @@ def _environment() -> Environment:
     )
     found.globals["asset"] = _asset
     found.globals["svg"] = _svg
+    found.globals["data"] = _data
     return found
 
 
@@ -95,3 +99,24 @@ def _asset(name: str) -> Markup:
     from markupsafe import Markup
 
     return Markup((files("forebay.views") / name).read_text(encoding="utf-8"))
+
+
+def _data(value: object) -> Markup:
+    """Data for a script, as JSON that no text in it can end."""
+    from markupsafe import Markup
+
+    text = json.dumps(_legible(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _legible(value: object) -> object:
+    """Data whose texts have legible characters in place of control characters."""
+    if isinstance(value, str):
+        return sanitize_lines(value)
+    if isinstance(value, Mapping):
+        return {key: _legible(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return value if all(type(each) is int for each in value) else [_legible(each) for each in value]
+    return value

@@ -6,12 +6,13 @@ the terminal: sentences wrap, and the columns of a table go into a further table
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -61,8 +62,10 @@ if TYPE_CHECKING:
     from forebay.search.choice import Alternative
     from forebay.search.value import Quantity
 
-__all__ = ["Detail", "recommendation_text"]
+__all__ = ["Detail", "lasting_text", "recommendation_text"]
 
+#: Width of a text that is kept, in columns.
+LASTING_WIDTH = 100
 #: Style of the answer by its verdict.
 STYLES = {"met": "bold green", "undecided": "bold yellow", "impossible": "bold red"}
 
@@ -89,6 +92,19 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
     RenderableType
         Fits the console that it is printed on, from 60 columns.
     """
+    cost = Paragraph(_cost(answer.cost, "value" if isinstance(answer.variable, RangeVariable) else "buffer"), "dim")
+    return Group(*_without_cost(answer, detail), cost)
+
+
+def lasting_text(answer: Recommendation) -> str:
+    """The same as plain text without its cost: equal searches have equal texts, which a page can keep."""
+    console = Console(file=io.StringIO(), width=LASTING_WIDTH, color_system=None, legacy_windows=False)
+    console.print(Group(*_without_cost(answer, Detail.ANSWER)), highlight=False)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in lines).strip()
+
+
+def _without_cost(answer: Recommendation, detail: Detail) -> list[RenderableType]:
     everything = detail is Detail.EVERYTHING
     weighty = urgent(answer)
     parts: list[RenderableType] = [*_headline(answer), *_goals(answer), *_alternatives(answer), Text()]
@@ -101,11 +117,7 @@ def recommendation_text(answer: Recommendation, detail: Detail = Detail.ANSWER) 
         parts += [Text(), _front(answer.pareto, _brief(answer))]
     if everything:
         parts += [Text(), *_formulas(answer), *_reasons(answer.rules), *_story(answer)]
-    return Group(
-        *parts,
-        *_warnings(answer, detail),
-        Paragraph(_cost(answer.cost, "value" if isinstance(answer.variable, RangeVariable) else "buffer"), "dim"),
-    )
+    return [*parts, *_warnings(answer, detail)]
 
 
 # The first lines -------------------------------------------------------------------------------------------------
