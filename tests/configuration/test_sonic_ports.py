@@ -120,6 +120,29 @@ def test_a_threshold_of_the_memory_becomes_a_power_of_two_and_is_reported() -> N
     assert json.loads("\n".join(configuration.lines))["BUFFER_PROFILE"]["forebay"]["dynamic_th"] == "-1"
 
 
+@pytest.mark.parametrize("threshold", ["dynamic", "abm", "fab", "lqd"])
+def test_a_threshold_that_no_switch_has_is_reported(threshold: str) -> None:
+    alpha = "" if threshold == "lqd" else "memory_alpha = 0.5\n"
+    scenario = forebay.Scenario.parse(
+        f"""
+        [[memories]]
+        name = "chip"
+        size = "1MB"
+        threshold = "{threshold}"
+        [link]
+        rate = "10Gbps"
+        buffer = "1MB"
+        memory = "chip"
+        {alpha}
+        [[flows]]
+        rtt = "100us"
+        """
+    )
+    told = [note for note in configure(SONIC, Port.of(scenario)).notes if "which no platform has" in note]
+    assert len(told) == (threshold != "dynamic")
+    assert all(f"`{threshold}`" in note for note in told)
+
+
 @pytest.mark.parametrize("name", ["nx-os", "routeros", "junos"])
 def test_a_platform_without_a_shared_memory_says_so(name: str) -> None:
     port = Port(

@@ -61,7 +61,10 @@ VALUES: Mapping[str, tuple[str, str]] = {
     ),
     "links.1.target": ("true", "true"),
     "memories.chip.size": ("2MB", "3MB"),
-    "memories.chip.threshold": ("abm", "lqd"),
+    "memories.chip.threshold": ("abm", "fab"),
+    "memories.chip.short_alpha": ("8", "16"),
+    "memories.chip.short_flow": ("10kB", "30kB"),
+    "memories.chip.short_idle": ("2ms", "10ms"),
     "memories.chip.cell": ("192B", "208B"),
     "memories.chip.pfc_counters": ("queue", "ingress"),
     "memories.chip.headroom": ("3kB", "4kB"),
@@ -166,6 +169,7 @@ def with_workload(kind: str) -> str:
 #: Texts of the base that some keys need otherwise. A lossless queue cannot pause the noise.
 NEEDED = {
     "links.1.memory_": ('name = "far"', 'name = "far"\nmemory = "chip"'),
+    "memories.chip.short_": ('name = "chip"', 'name = "chip"\nthreshold = "fab"'),
     "links.1.pfc": ('name = "noise"\nworkload = { poisson = { rate = "1Mbps" } }', 'name = "noise"\nrtt = "9ms"'),
     "memories.chip.headroom": (
         'name = "far"',

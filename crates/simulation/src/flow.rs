@@ -311,6 +311,15 @@ impl<E: Ends> Flows<E> {
         }
     }
 
+    /// The transfer that a flow is at, or whose acknowledgments it has.
+    pub(crate) fn transfer(&self, flow: FlowId) -> Option<&Transfer> {
+        let flow = match flow {
+            FlowId::Responsive(flow) => flow,
+            FlowId::Unresponsive(flow) => self[flow].acks_of?,
+        };
+        Some(&self[flow].transfer)
+    }
+
     /// A packet of an unresponsive flow sets out.
     #[inline]
     pub fn set_out(&self, flow: UnresponsiveId, number: u32, now: Time) -> InFlight {

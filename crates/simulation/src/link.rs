@@ -7,6 +7,7 @@ pub(crate) mod bursts;
 pub(crate) mod delivery_trace;
 pub(crate) mod drain_time;
 pub(crate) mod fifo;
+pub(crate) mod flow_ages;
 pub(crate) mod flush_on_outage;
 pub(crate) mod host_timing;
 pub(crate) mod media;

@@ -296,10 +296,17 @@ impl Network {
     ) -> Option<Place> {
         let now = offered.packet.arrival;
         self.catch_up(now, flows, timeline);
+        let short_alpha = if self.memories.has_ages(offered.link) {
+            let transfer = flows.transfer(InFlight::of(&offered.packet).flow);
+            let arriving = (&offered.packet, offered.link);
+            self.memories.short_alpha(arriving, transfer)
+        } else {
+            None
+        };
         loop {
             let pauses = self.pauses.as_deref();
             let headroom = |link| pauses.map_or(0, |pauses| pauses.headroom_of(link));
-            let arriving = (&offered.packet, offered.link);
+            let arriving = (&offered.packet, offered.link, short_alpha);
             let place = self.memories.place(arriving, &mut self.links, headroom)?;
             let Some(longest) = place.longest else {
                 return Some(place);

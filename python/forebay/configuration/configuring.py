@@ -166,6 +166,7 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
         *_differences(port, fitted.port, _reasons(fitted, access)),
         *_sizes(port, fitted.port),
         *_shared(port),
+        *_threshold(port),
         *_policed(port),
         *of_access,
     )
@@ -296,6 +297,12 @@ def _shared(port: Port) -> Iterator[str]:
         names = ", ".join(entry.name for entry in sharing[:-1]) + f" and {sharing[-1].name}"
         limit = sharing[0].queue.limit
         yield f"buffer: simulated {limit} shared by {names}, configured {limit} for each"
+
+
+def _threshold(port: Port) -> Iterator[str]:
+    """A note that the platform has no such threshold of the memory."""
+    if port.memory_threshold != "dynamic":
+        yield f"memory: simulated with the threshold `{port.memory_threshold}`, which no platform has"
 
 
 def _policed(port: Port) -> Iterator[str]:

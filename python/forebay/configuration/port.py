@@ -242,6 +242,8 @@ class Port:
         Multiple of the free memory that the port's queue may hold.
     memory_reserved : Limit, optional
         Part of the memory that only this port may use.
+    memory_threshold : str
+        Limit that the memory sets: "dynamic", or the name of a threshold that no platform has.
     groups : tuple of str
         Flow groups that cross it, in the order of the scenario.
     changing : bool
@@ -277,6 +279,7 @@ class Port:
     other: int | None = None
     memory_alpha: float | None = None
     memory_reserved: Limit | None = None
+    memory_threshold: str = "dynamic"
     lossless: Lossless | None = None
 
     @classmethod
@@ -310,6 +313,7 @@ class Port:
             shaper=_shaper(link, flows) if "shaper" in link and not changing else None,
             memory_alpha=link.get("memory_alpha"),
             memory_reserved=_limit(link["memory_reserved"]) if "memory_reserved" in link else None,
+            memory_threshold=(memory or {}).get("threshold", "dynamic"),
             lossless=Lossless.of(link),
         )
 

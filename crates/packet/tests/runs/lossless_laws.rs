@@ -252,6 +252,7 @@ fn network(words: &[u16], traffic: Traffic) -> String {
             "threshold = \"lqd\"",
             "threshold = \"lqd\"\ncell = \"192B\"",
             "threshold = \"abm\"",
+            "threshold = \"fab\"\nshort_alpha = 4\nshort_flow = \"9kB\"\nshort_idle = \"50us\"",
             INGRESS,
             "headroom = \"20kB\"\npfc_counters = \"ingress\"",
         ]);
@@ -277,6 +278,7 @@ fn network(words: &[u16], traffic: Traffic) -> String {
         }
         if shares && tape.rarely(2) {
             text += "memory = \"chip\"\n";
+            text += tape.one(&["", "", "memory_alpha = 0.5\n", "memory_alpha = 2\n"]);
             let own = text.rfind("[[links]]").expect("the table of the link");
             if tape.rarely(2) {
                 let with = text[own..].replace(", headroom = ", ", alpha = 0.7, headroom = ");

@@ -36,6 +36,7 @@ mod reverse;
 mod shaping;
 mod steps;
 mod switch;
+mod switch_fab;
 mod switch_memory;
 mod wifi;
 mod workloads;

@@ -261,7 +261,7 @@ fn parts_of_a_memory_that_do_not_fit_are_refused_in_a_line() {
             "",
             "whose longest queue loses packets",
         ),
-        ("size = \"1MB\"\nthreshold = \"fab\"", "", "lqd"),
+        ("size = \"1MB\"\nthreshold = \"pbs\"", "", "lqd"),
     ] {
         let text = bursts(memory, pfc, (2, 1)).replace(
             "memory = \"chip\"",

@@ -1,7 +1,7 @@
 //! Memories that links share, as the ports of a switch do: their tables. `memory_links` compares a
 //! memory with its links.
 
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Time};
 use serde_json::{Value, json};
 
 use crate::model::buffer::{BufferLimit, BufferSize};
@@ -23,6 +23,14 @@ keys! {
         size: BufferLimit = BufferLimit::Packets(0), required("\"12MB\"", MemorySize);
         /// How `memory_alpha` limits the queues of its links.
         threshold: MemoryThreshold = MemoryThreshold::Dynamic, key(Words);
+        /// Alpha for packets of short flows, instead of `memory_alpha`. Only with `fab`.
+        short_alpha: f64 = SHORT_ALPHA, key(SHORT_ALPHAS);
+        /// A flow is short until it has sent this much into a queue, the arriving packet included.
+        /// Only with `fab`.
+        short_flow: Bytes = SHORT_FLOW, key(SHORT_FLOWS);
+        /// A flow that sends nothing into a queue for longer than this is short again. Only with
+        /// `fab`.
+        short_idle: Time = SHORT_IDLE, key(SHORT_IDLES);
         /// Part of the memory for bytes above `xoff` of its lossless queues, shared by all of them.
         /// Without it these bytes take the memory of all packets.
         headroom: Option<BufferLimit> = None, key(Maybe(MemorySize));
@@ -53,6 +61,9 @@ words! {
         /// alpha times the free memory, divided by the number of congested queues: ABM (Addanki,
         /// Apostolaki, Ghobadi, Schmid and Vanbever 2022).
         Abm = "abm",
+        /// alpha times the free memory, with `short_alpha` for packets of short flows: FAB
+        /// (Apostolaki, Vanbever and Ghobadi 2019).
+        Fab = "fab",
         /// None: if the memory is full, the longest queue loses its last packet (longest queue
         /// drop; Wei, Coyle and Hsiao 1991).
         Lqd = "lqd",
@@ -64,6 +75,34 @@ pub(crate) const CELL: Within<Bytes> = Within {
     least: Bytes::new(1),
     most: Bytes::new(65_536),
     allowed: "a size from 1B to 65536B, as in \"192B\"",
+};
+
+// The defaults of FAB are those of the public ns-3 code of ABM's authors (inet-tub/ns3-datacenter,
+// ns-3.35): `alphaUnsched` of `gen-queue-disc.cc`, and in `abm-evaluation.cc` a threshold of 15
+// packets of 1400 bytes and a window of 5 ms.
+
+/// The default of `short_alpha`.
+pub(crate) const SHORT_ALPHA: f64 = 1024.0;
+/// The default of `short_flow`.
+pub(crate) const SHORT_FLOW: Bytes = Bytes::new(15 * 1400);
+/// The default of `short_idle`.
+pub(crate) const SHORT_IDLE: Time = Time::from_millis(5);
+
+/// The values of `short_alpha`: those of alpha, and the default.
+pub(crate) const SHORT_ALPHAS: Number = Number(ALPHA.0, SHORT_ALPHA);
+
+/// The values of `short_flow`.
+pub(crate) const SHORT_FLOWS: Within<Bytes> = Within {
+    least: Bytes::new(1),
+    most: Bytes::new(1_000_000_000_000),
+    allowed: "a size from 1B to 1e12 bytes, as in \"21kB\"",
+};
+
+/// The values of `short_idle`.
+pub(crate) const SHORT_IDLES: Within<Time> = Within {
+    least: Time::ZERO,
+    most: Time::from_secs(1000),
+    allowed: "a time up to 1000s, as in \"5ms\"",
 };
 
 impl Memory {
@@ -180,8 +219,14 @@ fn read_memory(item: &Cursor<'_>, context: &Context<'_>) -> Result<Memory, Scena
     Ok(memory)
 }
 
-/// Refuses a memory of this table whose parts do not fit its size.
+/// Refuses a memory of this table whose parts do not fit its size, or with keys of another
+/// threshold.
 pub(crate) fn check_parts(item: &Cursor<'_>, memory: &Memory) -> Result<(), ScenarioError> {
+    let of_short_flows = ["short_alpha", "short_flow", "short_idle"];
+    let stray = of_short_flows.iter().find_map(|key| item.get(key));
+    if let Some(stray) = stray.filter(|_| memory.threshold != MemoryThreshold::Fab) {
+        return Err(stray.error("only with `threshold = \"fab\"`"));
+    }
     let is_in_packets = matches!(memory.size, BufferLimit::Packets(_));
     if let Some(cell) = item.get("cell").filter(|_| is_in_packets) {
         return Err(cell.error("only with a `size` in bytes"));

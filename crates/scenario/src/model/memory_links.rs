@@ -52,6 +52,7 @@ pub(crate) fn check_memories(
                 ));
             }
         }
+        check_alpha((link, cursor), memory)?;
         let Some(reserved) = link.memory_reserved else {
             continue;
         };
@@ -76,6 +77,21 @@ pub(crate) fn check_memories(
         }
     }
     Ok(())
+}
+
+/// Refuses a link that favors long flows over short ones.
+fn check_alpha((link, cursor): (&Link, &Cursor<'_>), memory: &Memory) -> Result<(), ScenarioError> {
+    let of_long_flows = link.memory_alpha.unwrap_or_default();
+    if memory.threshold != MemoryThreshold::Fab || of_long_flows <= memory.short_alpha {
+        return Ok(());
+    }
+    let allowed = format!(
+        "at most {}, `short_alpha` of `{}`",
+        memory.short_alpha, memory.name
+    );
+    let here = cursor.get("memory_alpha");
+    let here = here.as_ref().unwrap_or(cursor);
+    Err(here.error_found(of_long_flows.to_string(), allowed))
 }
 
 /// Refuses a link whose lossless queues have other keys than those that count their senders with

@@ -46,6 +46,9 @@ const AS_WRITTEN: &[(&str, &str)] = &[
     ("links.0.memory_alpha", "0.5"),
     ("links.0.memory_reserved", "\"3kB\""),
     ("memories.0.threshold", "\"lqd\""),
+    ("memories.0.short_alpha", "16.0"),
+    ("memories.0.short_flow", "\"30kB\""),
+    ("memories.0.short_idle", "\"10ms\""),
     ("memories.0.cell", "\"192B\""),
     ("memories.0.pfc_counters", "\"ingress\""),
     ("memories.0.headroom", "\"3kB\""),
@@ -163,6 +166,9 @@ fn every_key_is_heeded_written_and_read_again() {
                 "links.0.pfc",
                 "{ xoff = \"9kB\", xon = \"6kB\", headroom = \"5kB\" }",
             )),
+            "memories.0.short_alpha" | "memories.0.short_flow" | "memories.0.short_idle" => {
+                changes.push(("memories.0.threshold", "\"fab\""));
+            }
             "fluid.empirical" => changes.push(("fluid.law", "\"empirical\"")),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Fabrics: the links, memories and routes that `[fabric]` stands for, and the changes and mistakes
 //! of its keys.
 
-use forebay_scenario::{BufferLimit, Format, Override, Role, Scenario, sections};
+use forebay_scenario::{BufferLimit, Format, MemoryThreshold, Override, Role, Scenario, sections};
 use forebay_units::{Bytes, Rate, Time};
 
 const FILE: &str = r#"
@@ -87,6 +87,38 @@ fn a_fabric_makes_named_links_of_all_roles_and_a_memory_for_each_switch() {
     assert_eq!(scenario.target().name, "leaf1-host1");
     let shape = scenario.fabric().unwrap().shape();
     assert_eq!(shape.role(scenario.target_index()), Role::HostPort);
+}
+
+/// Each switch has the keys of the table, and a mistake in it is one of its own.
+#[test]
+fn the_memories_of_switches_have_the_keys_of_flow_aware_thresholds() {
+    let table = r#"fabric.memory={ size = "4MB", threshold = "fab", short_alpha = 64, short_flow = "30kB", short_idle = "1ms" }"#;
+    let found = changed(&[table]).unwrap();
+    assert!(!found.memories().is_empty());
+    for memory in found.memories() {
+        assert_eq!(memory.threshold, MemoryThreshold::Fab, "{}", memory.name);
+        assert_eq!(memory.short_alpha, 64.0, "{}", memory.name);
+        assert_eq!(memory.short_flow, Bytes::new(30_000), "{}", memory.name);
+        assert_eq!(memory.short_idle, Time::from_millis(1), "{}", memory.name);
+    }
+    let json = found.canonical_json();
+    let again = Scenario::parse(&json, Format::Json, "again", &[]).unwrap();
+    assert_eq!(again, found);
+    let stray = changed(&[r#"fabric.memory={ size = "4MB", short_flow = "30kB" }"#]);
+    let error = stray.unwrap_err();
+    assert!(
+        error.contains("fabric.memory.short_flow: found `30kB`; allowed: only with"),
+        "{error}"
+    );
+    let favored = changed(&[
+        "fabric.memory.threshold=fab",
+        "fabric.memory.short_alpha=0.5",
+    ]);
+    let error = favored.unwrap_err();
+    assert!(
+        error.contains("at most 0.5, `short_alpha` of `leaf1`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -11,6 +11,8 @@
 //! here if it holds nine tenths of its threshold. ABM also multiplies by the share of its port at
 //! which a queue drains; the queue of a link drains at the whole rate.
 //!
+//! With FAB a packet of a short flow has a higher alpha; see `link::flow_ages`.
+//!
 //! With longest queue drop no queue has a threshold. If a packet finds a full memory, the longest
 //! queue loses its last packet; if that is the queue of the arriving packet, it loses this packet,
 //! or one of its longest class (Wei, Coyle and Hsiao, An optimal buffer management policy for
@@ -23,9 +25,11 @@ use forebay_discipline::{Backlog, Limit, Packet, Shared};
 use forebay_scenario::{BufferLimit, MemoryThreshold, Scenario};
 use forebay_units::Bytes;
 
+use crate::flow::Transfer;
 use crate::ids::LinkId;
 use crate::link::Link;
 use crate::link::fifo::limit_of;
+use crate::link::flow_ages::FlowAges;
 use crate::memory_place::Place;
 
 /// A memory and the links whose packets wait in it.
@@ -37,6 +41,8 @@ struct Memory {
     /// Bytes of the part that is headroom, if one is.
     headroom: Option<u64>,
     threshold: MemoryThreshold,
+    /// The ages of flows, if the threshold is FAB's.
+    ages: Option<Box<FlowAges>>,
     /// Bytes of a cell, if packets occupy whole cells.
     cell: Option<u64>,
     queues: Vec<SharingQueue>,
@@ -97,6 +103,8 @@ impl Memories {
                 shared: size - reserved - amount(memory.headroom),
                 headroom: memory.headroom.map(|part| amount(Some(part))),
                 threshold: memory.threshold,
+                ages: (memory.threshold == MemoryThreshold::Fab)
+                    .then(|| Box::new(FlowAges::new(memory))),
                 cell: memory.cell.map(Bytes::get),
                 queues,
                 levels: Vec::new(),
@@ -148,12 +156,30 @@ impl Memories {
         }
     }
 
+    /// Whether link `at` asks for the ages of flows.
+    pub(crate) fn has_ages(&self, at: LinkId) -> bool {
+        self.of(at).is_some_and(|memory| memory.ages.is_some())
+    }
+
+    /// Alpha of an arriving packet of a transfer at link `at` instead of that of the link, if its
+    /// flow is short.
+    pub(crate) fn short_alpha(
+        &mut self,
+        (packet, at): (&Packet, LinkId),
+        transfer: Option<&Transfer>,
+    ) -> Option<f64> {
+        let number = self.of_links[at.index()]?;
+        let ages = self.memories[number].ages.as_mut()?;
+        ages.count((packet, at), transfer)
+            .then_some(ages.short_alpha)
+    }
+
     /// The place of an arriving packet at link `at`; none if the link has no such memory. Tells the
     /// link what waits in all of its memory. `headroom` has the bytes of a link in the headroom.
     #[cold]
     pub(crate) fn place(
         &mut self,
-        (packet, at): (&Packet, LinkId),
+        (packet, at, short_alpha): (&Packet, LinkId, Option<f64>),
         links: &mut [Link],
         headroom: impl Fn(LinkId) -> u64,
     ) -> Option<Place> {
@@ -176,7 +202,7 @@ impl Memories {
         memory.exclude_headroom();
         let link = &mut links[at.index()];
         link.share(shared);
-        let has_room = memory.admits(packet.size, at);
+        let has_room = memory.admits(packet.size, at, short_alpha);
         let fits = link.sends_at_once(packet) || has_room;
         Some(Place {
             fits,
@@ -239,13 +265,14 @@ impl Memory {
         self.shared.saturating_sub(used)
     }
 
-    /// Whether a packet of this size may wait in the queue of link `at`.
-    fn admits(&mut self, size: u32, at: LinkId) -> bool {
+    /// Whether a packet of this size may wait in the queue of link `at`. If it belongs to a short
+    /// flow, it has an alpha of its own.
+    fn admits(&mut self, size: u32, at: LinkId, short_alpha: Option<f64>) -> bool {
         let size = self.counted(size);
         let used: u64 = self.queues.iter().map(SharingQueue::beyond).sum();
         let free = self.shared.saturating_sub(used) as f64;
         let congested = match self.threshold {
-            MemoryThreshold::Dynamic | MemoryThreshold::Lqd => 1,
+            MemoryThreshold::Dynamic | MemoryThreshold::Fab | MemoryThreshold::Lqd => 1,
             MemoryThreshold::Abm => self.congested(free),
         };
         let Some(queue) = self.queues.iter().find(|queue| queue.link == at) else {
@@ -255,7 +282,8 @@ impl Memory {
             return true;
         }
         let more = queue.held + size - queue.reserved.max(queue.held);
-        let threshold = queue.alpha.map(|alpha| alpha * free / congested as f64);
+        let alpha = queue.alpha.map(|alpha| short_alpha.unwrap_or(alpha));
+        let threshold = alpha.map(|alpha| alpha * free / congested as f64);
         let is_above = threshold.is_some_and(|threshold| queue.beyond() as f64 >= threshold);
         used + more <= self.shared && !is_above
     }
@@ -321,6 +349,7 @@ mod tests {
                 shared: 900,
                 headroom: Some(100),
                 threshold: MemoryThreshold::Dynamic,
+                ages: None,
                 cell: None,
                 queues: vec![queue(0), queue(1)],
                 levels: Vec::new(),

@@ -1,11 +1,14 @@
 //! The table `[fabric]`: the numbers of switches and hosts, and the keys of their ports.
 
-use forebay_units::Bytes;
+use forebay_units::{Bytes, Time};
 
 use crate::model::buffer::BufferLimit;
 use crate::model::fabric::ports::{PortForm, PortTable};
 use crate::model::fabric::shape::{Role, Shape};
-use crate::model::memory::{CELL, Memory, MemorySize, MemoryThreshold, PfcCounters, check_parts};
+use crate::model::memory::{
+    CELL, Memory, MemorySize, MemoryThreshold, PfcCounters, SHORT_ALPHA, SHORT_ALPHAS, SHORT_FLOW,
+    SHORT_FLOWS, SHORT_IDLE, SHORT_IDLES, check_parts,
+};
 use crate::text::cursor::Cursor;
 use crate::text::form::{Maybe, NAME, Table, WholeNumber, Words, words};
 use crate::text::keys::keys;
@@ -59,6 +62,13 @@ keys! {
         size: BufferLimit = BufferLimit::Bytes(Bytes::ZERO), required("\"12MB\"", MemorySize);
         /// How `memory_alpha` limits the queues of its ports.
         threshold: MemoryThreshold = MemoryThreshold::Dynamic, key(Words);
+        /// Alpha for packets of short flows, instead of `memory_alpha`. Only with `fab`.
+        short_alpha: f64 = SHORT_ALPHA, key(SHORT_ALPHAS);
+        /// A flow is short until it has sent this much into a queue. Only with `fab`.
+        short_flow: Bytes = SHORT_FLOW, key(SHORT_FLOWS);
+        /// A flow that sends nothing into a queue for longer than this is short again. Only with
+        /// `fab`.
+        short_idle: Time = SHORT_IDLE, key(SHORT_IDLES);
         /// Part of the memory for bytes above `xoff` of its lossless queues, shared by all of them.
         headroom: Option<BufferLimit> = None, key(Maybe(MemorySize));
         /// Size of a cell: each packet occupies whole cells.
@@ -89,6 +99,9 @@ impl Fabric {
             name,
             size: memory.size,
             threshold: memory.threshold,
+            short_alpha: memory.short_alpha,
+            short_flow: memory.short_flow,
+            short_idle: memory.short_idle,
             headroom: memory.headroom,
             cell: memory.cell,
             pfc_counters: memory.pfc_counters,
