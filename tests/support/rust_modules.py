@@ -1,10 +1,14 @@
-"""Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one."""
+"""Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one.
+
+`python -m tests.support.rust_modules FOLDER` builds those of the examples.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -50,3 +54,15 @@ def built(source: Path, folder: Path) -> Path:
         arguments.append("-Zbuild-std=core")
     subprocess.run(arguments, cwd=folder, env=environment, check=True)
     return target / TARGET / "release" / f"{name}.wasm"
+
+
+def main(folder: Path) -> None:
+    """Build the modules of the examples into a folder, for the tests of the page."""
+    for source in sorted((ROOT / "examples" / "algorithms").glob("*.rs")):
+        module = built(source, ROOT / "target" / "modules" / "sources" / source.stem)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{source.stem}.wasm").write_bytes(module.read_bytes())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
