@@ -31,7 +31,7 @@ help:
 	@echo "make check      formatting, lints, types"
 	@echo "make semver     changes of the public interface of the library crates since BASE=COMMIT, by default the last tag"
 	@echo "make audit      licenses, copies and advisories of what forebay depends on, and its workflows; fails where something could not be asked"
-	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE]; WRITE=docs/background renews the tables there"
+	@echo "make bench      speed of the packet and the fluid engine [ONLY=W1,F1,...] [RUNS=9] [COUNT=1]; ONLY=R: what answers cost, S: what sweeps do beside simulating, O: captures read [CAPTURE=FILE], L: algorithms in other languages; WRITE=docs/background renews the tables there"
 	@echo "make answers    CPU time of answers as a ratio to an earlier commit: BASE=COMMIT [ONLY=dsl,campus,...] [ROUNDS=3] [QUICK=1]"
 	@echo "make reference  forebay against other programs' numbers [REFERENCE=DIR] [ONLY=oracle,ns2,linux,tofino,ns3] [WRITE=FILE] [AGAINST=FILE]"
 	@echo "                ENGINE=kernel: this machine's TCP against the kernel's rows, in real time, two hours [AT_ONCE=2] [ROWS=PART,...]"
@@ -110,8 +110,8 @@ out/lab/index.html: out/lab/forebay.wasm lab/node_modules/.packages $(LAB)
 	@cd lab && node build.mjs ../out/lab/forebay.wasm ../$@
 
 # The examples as modules, for the tests of the page.
-out/lab/modules: $(wildcard examples/algorithms/*.rs) tests/support/rust_modules.py
-	@$(PYTHON) -m tests.support.rust_modules $@ && touch $@
+out/lab/modules: $(wildcard examples/algorithms/*.rs) checks/rust_modules.py
+	@$(PYTHON) -m checks.rust_modules $@ && touch $@
 
 # The page also lies where `forebay lab` and a wheel have it.
 python/forebay/laboratory/index.html: out/lab/index.html

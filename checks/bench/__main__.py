@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.bench.counting import count
+from checks.bench.languages import languages
 from checks.bench.observing import speeds
 from checks.bench.packet import Timing, measure
 from checks.bench.recommending import costs, scenario_files
@@ -43,6 +44,9 @@ RECOMMEND, SWEEP = "R", "S"
 
 #: All lines of how fast captures are read.
 OBSERVE = "O"
+
+#: All lines of algorithms in other languages; they run the scenario of two threads.
+LANGUAGES = "L"
 
 
 def _by_number(path: Path) -> tuple[list[int], str]:
@@ -106,15 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     files = {path.stem: path for path in sorted(options.folder.glob("*.toml"), key=_by_number)}
     others = [] if options.count else [*([THREADS] if THREADS_SCENARIO in files else []), *FLUID]
+    on_request = [] if options.count else [SWEEP, OBSERVE, *([LANGUAGES] if THREADS_SCENARIO in files else [])]
     answered = {} if options.count else scenario_files(options.scenarios or options.folder.parent / "scenarios")
     requested = [name.strip() for name in options.only.split(",") if name.strip()] or [*files, *others]
     if RECOMMEND in requested and answered:
         requested = [name for name in requested if name != RECOMMEND and name not in answered] + list(answered)
-    known = [*files, *others, *answered, *([] if options.count else [SWEEP, OBSERVE])]
+    known = [*files, *others, *answered, *on_request]
     unknown = [name for name in requested if name not in known]
     if unknown or not files or options.runs < 1:
-        more = [] if options.count else [*([RECOMMEND, "R/NAME"] if answered else []), SWEEP, OBSERVE]
-        allowed = ", ".join([*files, *others, *more]) if files else f"none in {options.folder}"
+        more = [RECOMMEND, "R/NAME"] if answered else []
+        allowed = ", ".join([*files, *others, *more, *on_request]) if files else f"none in {options.folder}"
         print(f"bench: found `{','.join(unknown)}`; allowed: {allowed}", file=sys.stderr)
         return 2
 
@@ -133,6 +138,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         done = printed.lines(SWEEP, overheads(options.cells)) and done
     if OBSERVE in requested:
         done = printed.lines(OBSERVE, speeds(options.capture, min(options.runs, 3))) and done
+    if LANGUAGES in requested:
+        done = printed.lines(LANGUAGES, languages(files[THREADS_SCENARIO], min(options.runs, 5))) and done
     if options.write is not None:
         write(options.write, printed, files)
     fluid = [name for name in requested if name in FLUID]

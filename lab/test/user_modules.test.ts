@@ -12,7 +12,7 @@ import { base64Of } from "../src/share.ts";
 import { engines, HAS_ENGINES } from "./engines.ts";
 import { F64, field, I32, op, type Parts, setWindow, wasmModule } from "./wasm_module.ts";
 
-/** Folder of the modules that `python -m tests.support.rust_modules` builds. */
+/** Folder of the modules that `python -m checks.rust_modules` builds. */
 const EXAMPLES = process.env.FOREBAY_MODULES ?? new URL("../../out/lab/modules", import.meta.url).pathname;
 
 /** A scenario whose only group has this congestion control. */

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from checks import rust_modules
 from forebay import Scenario
 from forebay.errors import CodeError, InputError
-from tests.support import rust_modules
 from tests.support.commands import forebay
 
 NEW_RENO = Path(__file__).parents[2] / "examples" / "algorithms" / "newreno.rs"

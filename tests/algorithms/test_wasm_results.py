@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from checks import rust_modules
 from forebay import Scenario
-from tests.support import rust_modules
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "algorithms"
 

@@ -14,6 +14,7 @@ import pytest
 from checks.bench import sweeping
 from checks.bench.__main__ import main
 from checks.bench.counting import count, totals
+from checks.bench.languages import languages
 from checks.bench.packet import Timing, run
 from checks.bench.scaling import scaling
 from checks.bench.tables import CAPTURES, COUNTED, TIMED, captures_table, counted_table, timed_table, write
@@ -48,6 +49,18 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "S1.toml"
     path.write_text(SMALL, encoding="utf-8")
     return path
+
+
+@timed
+def test_an_algorithm_in_another_language_has_a_part_of_the_built_in_speed(small: Path) -> None:
+    lines = {line["name"]: line for line in languages(small, rounds=2)}
+    for name in ("newreno", "cubic"):
+        built_in = lines[f"{name}, built in, S1"]
+        assert built_in["part_of_built_in"] == 1.0
+        for language in {"Python", "WebAssembly"} & {title.split(", ")[1] for title in lines}:
+            line = lines[f"{name}, {language}, S1"]
+            assert line["part_of_built_in"] > 0
+            assert line["slowest"] <= line["million_packets_per_cpu_s"] <= line["fastest"]
 
 
 def _run(cpu_s: float, yardstick_s: float) -> dict[str, Any]:

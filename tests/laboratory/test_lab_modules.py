@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import rust_modules
+from checks import rust_modules
 from tests.support.laboratory_page import QUICK, Lab, button, fragment, until
 from tests.support.paths import ROOT
 

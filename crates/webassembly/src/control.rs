@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_congestion::Description;
 use forebay_congestion::custom::{Custom, CustomControl};
@@ -15,16 +15,48 @@ use forebay_units::{Bytes, Time};
 
 use crate::exchange::{self, Exchange};
 use crate::module::Module;
-use crate::running::Running;
+#[cfg(not(feature = "runtime"))]
+use crate::running::WasmResults;
+use crate::running::{Method, Methods, Running};
+#[cfg(feature = "runtime")]
+use wasmtime::WasmResults;
 
 thread_local! {
-    /// The instances of the run of this thread, by the name of the algorithm.
-    static INSTANCES: RefCell<BTreeMap<String, Arc<Mutex<Running>>>> = RefCell::default();
+    /// The instances of the run of this thread. A lock would cost as much as a short call.
+    static INSTANCES: RefCell<Instances> = RefCell::default();
+}
+
+/// Runs that have begun in this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// Error of a call after the end of the run.
+const ENDED: &str = "the run has ended";
+/// Error of a call of a method that the module lacks.
+const MISSING: &str = "found no such export";
+
+/// The instances of one run.
+#[derive(Default)]
+struct Instances {
+    /// Number of the run in this process.
+    run: u64,
+    /// Name of the algorithm, and its instance.
+    made: Vec<(String, Running)>,
+}
+
+/// An instance of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Instance {
+    run: u64,
+    index: usize,
 }
 
 /// Begins a run in this thread: its connections get new instances, with all of their budget.
 pub fn begin_run() {
-    INSTANCES.with_borrow_mut(BTreeMap::clear);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed) + 1;
+    INSTANCES.replace(Instances {
+        run,
+        made: Vec::new(),
+    });
 }
 
 /// Registers a module as the controller `name`.
@@ -56,7 +88,7 @@ pub fn register(name: &str, module: Module) -> Result<(), String> {
 #[derive(Debug)]
 struct ModuleControl {
     file: Arc<str>,
-    running: Arc<Mutex<Running>>,
+    instance: Instance,
     /// Address of the state, and number of the random stream.
     at: (u32, usize),
     has: Has,
@@ -78,9 +110,44 @@ struct Has {
     undo: bool,
 }
 
+impl Instances {
+    /// The instance, if it belongs to the run of this thread.
+    #[inline]
+    fn get(&mut self, instance: Instance) -> Option<&mut Running> {
+        if instance.run != self.run {
+            return None;
+        }
+        self.made
+            .get_mut(instance.index)
+            .map(|(_, running)| running)
+    }
+
+    /// The instance of the algorithm `name`: the present one or a new one.
+    fn of(&mut self, name: &str, module: &Module) -> Result<Instance, String> {
+        let known = self.made.iter().position(|(known, _)| known == name);
+        let index = if let Some(index) = known {
+            index
+        } else {
+            self.made.push((name.to_owned(), Running::new(module)?));
+            self.made.len() - 1
+        };
+        Ok(Instance {
+            run: self.run,
+            index,
+        })
+    }
+}
+
 impl Drop for ModuleControl {
     fn drop(&mut self) {
-        self.lock().release(self.at.0);
+        // A thread that ends may have dropped its instances before.
+        let _ = INSTANCES.try_with(|instances| {
+            if let Ok(mut instances) = instances.try_borrow_mut()
+                && let Some(running) = instances.get(self.instance)
+            {
+                running.release(self.at.0);
+            }
+        });
     }
 }
 
@@ -97,23 +164,16 @@ impl ModuleControl {
         parameters: &Parameters,
         random: StreamKey,
     ) -> Result<Self, String> {
-        let running = INSTANCES.with_borrow_mut(|instances| {
-            if let Some(known) = instances.get(name) {
-                return Ok(Arc::clone(known));
-            }
-            let made = Arc::new(Mutex::new(Running::new(module)?));
-            instances.insert(name.to_owned(), Arc::clone(&made));
-            Ok::<_, String>(made)
-        })?;
-        let at = {
-            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        let (instance, at) = INSTANCES.with_borrow_mut(|instances| {
+            let instance = instances.of(name, module)?;
+            let running = instances.get(instance).ok_or(ENDED)?;
             let at = (running.allocate()?, running.add_stream(random));
             running.call_named("create", at, &Exchange::parameters(parameters))?;
-            at
-        };
+            Ok::<_, String>((instance, at))
+        })?;
         Ok(Self {
             file: Arc::clone(&module.file),
-            running,
+            instance,
             at,
             has: Has {
                 ack: module.has("on_ack"),
@@ -126,8 +186,27 @@ impl ModuleControl {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Works with the instance.
+    #[inline]
+    fn with<R>(&self, work: impl FnOnce(&mut Running) -> Result<R, String>) -> Result<R, String> {
+        INSTANCES.with_borrow_mut(|instances| match instances.get(self.instance) {
+            Some(running) => work(running),
+            None => Err(ENDED.to_owned()),
+        })
+    }
+
+    /// Calls a method of one argument that the module has.
+    #[inline]
+    fn call<R: WasmResults>(
+        &self,
+        name: &'static str,
+        method: impl FnOnce(&Methods) -> Option<&Method<R>>,
+        exchange: &Exchange,
+    ) -> Result<(R, [u8; 16]), String> {
+        self.with(|running| {
+            let method = method(&running.methods).ok_or(MISSING)?;
+            running.core.call_with(name, method, self.at, exchange)
+        })
     }
 
     /// Ends the run: method, time and window are in the text.
@@ -147,7 +226,7 @@ impl ModuleControl {
         window: &mut Window,
         exchange: &Exchange,
     ) -> bool {
-        let done = self.lock().call_named(method, self.at, exchange);
+        let done = self.with(|running| running.call_named(method, self.at, exchange));
         let found = done.and_then(|bytes| {
             bytes
                 .map(|bytes| exchange::window(&bytes, method))
@@ -181,20 +260,10 @@ impl CustomControl for ModuleControl {
             return;
         }
         let exchange = Exchange::sample(window, sample, path);
-        let done = {
-            let running = &mut *self.lock();
-            let method = running.methods.on_sample.as_ref();
-            method.map(|method| {
-                let core = &mut running.core;
-                core.call_with("on_sample", method, self.at, &exchange)
-            })
-        };
-        if let Some(done) = done {
-            let after = done.and_then(|((), bytes)| exchange::window(&bytes, "on_sample"));
-            match after {
-                Ok(after) => *window = after,
-                Err(text) => self.fail(&text, "on_sample", Some(sample.now), window),
-            }
+        let done = self.call("on_sample", |methods| methods.on_sample.as_ref(), &exchange);
+        match done.and_then(|((), bytes)| exchange::window(&bytes, "on_sample")) {
+            Ok(after) => *window = after,
+            Err(text) => self.fail(&text, "on_sample", Some(sample.now), window),
         }
     }
 
@@ -203,24 +272,16 @@ impl CustomControl for ModuleControl {
             return 0.5 * window.ssthresh;
         }
         let exchange = Exchange::new(window);
-        let done = {
-            let running = &mut *self.lock();
-            let method = running.methods.recovery_floor.as_ref();
-            method.map(|method| {
-                let core = &mut running.core;
-                core.call_with("recovery_floor", method, self.at, &exchange)
-            })
-        };
-        match done {
-            None => 0.5 * window.ssthresh,
-            Some(Ok((floor, _))) if floor >= 0.0 => floor,
-            Some(Ok((floor, _))) => {
+        let floor = self.call("recovery_floor", |m| m.recovery_floor.as_ref(), &exchange);
+        match floor {
+            Ok((floor, _)) if floor >= 0.0 => floor,
+            Ok((floor, _)) => {
                 let text = format!(
                     "`recovery_floor` returned {floor}; allowed: a number of packets, 0 or more"
                 );
                 self.fail(&text, "recovery_floor", None, window)
             }
-            Some(Err(text)) => self.fail(&text, "recovery_floor", None, window),
+            Err(text) => self.fail(&text, "recovery_floor", None, window),
         }
     }
 
@@ -233,13 +294,11 @@ impl CustomControl for ModuleControl {
             now: Time::ZERO,
         };
         let exchange = Exchange::ack(window, &now, path);
-        let done = {
-            let running = &mut *self.lock();
-            let method = running.methods.pacing_rate.as_ref()?;
-            let core = &mut running.core;
-            core.call_with("pacing_rate", method, self.at, &exchange)
-        };
-        match done {
+        match self.call(
+            "pacing_rate",
+            |methods| methods.pacing_rate.as_ref(),
+            &exchange,
+        ) {
             Ok((0.0, _)) => None,
             Ok((rate, _)) if rate > 0.0 => Some(Pace {
                 rate: rate / (8.0 * self.payload),
@@ -259,20 +318,10 @@ impl CustomControl for ModuleControl {
             return;
         }
         let exchange = Exchange::ack(window, ack, path);
-        let done = {
-            let running = &mut *self.lock();
-            let method = running.methods.on_ack.as_ref();
-            method.map(|method| {
-                let core = &mut running.core;
-                core.call_with("on_ack", method, self.at, &exchange)
-            })
-        };
-        if let Some(done) = done {
-            let after = done.and_then(|((), bytes)| exchange::window(&bytes, "on_ack"));
-            match after {
-                Ok(after) => *window = after,
-                Err(text) => self.fail(&text, "on_ack", Some(ack.now), window),
-            }
+        let done = self.call("on_ack", |methods| methods.on_ack.as_ref(), &exchange);
+        match done.and_then(|((), bytes)| exchange::window(&bytes, "on_ack")) {
+            Ok(after) => *window = after,
+            Err(text) => self.fail(&text, "on_ack", Some(ack.now), window),
         }
     }
 
@@ -309,12 +358,11 @@ impl CustomControl for ModuleControl {
             return;
         }
         let states = (self.at.0, before.at.0);
-        let done = {
-            let running = &mut *self.lock();
-            let method = running.methods.on_undo.as_ref();
-            method.map(|method| running.core.call("on_undo", method, states))
-        };
-        if let Some(Err(text)) = done {
+        let done = self.with(|running| {
+            let method = running.methods.on_undo.as_ref().ok_or(MISSING)?;
+            running.core.call("on_undo", method, states)
+        });
+        if let Err(text) = done {
             let window = Window {
                 cwnd: 0.0,
                 ssthresh: 0.0,
@@ -324,7 +372,7 @@ impl CustomControl for ModuleControl {
     }
 
     fn copied(&self) -> Box<dyn CustomControl> {
-        let copy = self.lock().copy(self.at.0);
+        let copy = self.with(|running| running.copy(self.at.0));
         let window = Window {
             cwnd: 0.0,
             ssthresh: 0.0,
@@ -332,7 +380,7 @@ impl CustomControl for ModuleControl {
         match copy {
             Ok(state) => Box::new(Self {
                 file: Arc::clone(&self.file),
-                running: Arc::clone(&self.running),
+                instance: self.instance,
                 at: (state, self.at.1),
                 has: self.has,
                 payload: self.payload,

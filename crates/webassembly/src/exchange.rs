@@ -258,6 +258,7 @@ pub fn window(bytes: &[u8; 16], method: &str) -> Result<Window, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_congestion::packet::Delivery;
 
     const WINDOW: Window = Window {
         cwnd: 10.0,
@@ -308,6 +309,53 @@ mod tests {
             assert_eq!(real(&found, 56), 7.0);
             assert_eq!(found.bytes()[64..68], [kind, 0, 0, 0]);
         }
+    }
+
+    #[test]
+    fn a_sample_has_the_documented_offsets() {
+        let mut sample = Sample {
+            now: Time::from_millis(1500),
+            rtt: Some(0.5),
+            arrived: 1.0,
+            lost: 2.0,
+            lost_packet: None,
+            marked: 3.0,
+            acknowledged: 4,
+            next: 5,
+            prior_in_flight: 6.0,
+            in_flight: 7.0,
+            delivered: 8,
+            losses: 9,
+            state: LossState::Timeout,
+            limited: true,
+            held: 0.0,
+            delivery: None,
+        };
+        let found = Exchange::sample(&WINDOW, &sample, &Path::default());
+        let reals = [56, 64, 72, 80, 104, 112].map(|at| real(&found, at));
+        assert_eq!(reals, [0.5, 1.0, 2.0, 3.0, 6.0, 7.0]);
+        assert_eq!([88, 96, 120, 128].map(|at| whole(&found, at)), [4, 5, 8, 9]);
+        assert!(real(&found, 136).is_nan());
+        let word = |found: &Exchange, at: usize| found.bytes()[at..at + 4].to_vec();
+        assert_eq!(word(&found, 144), [2, 0, 0, 0]);
+        assert_eq!(word(&found, 148), [1, 0, 0, 0]);
+        assert_eq!(word(&found, 152), [0, 0, 0, 0]);
+        sample.limited = false;
+        sample.rtt = None;
+        sample.delivery = Some(Delivery {
+            rate: 10.0,
+            delivered: 0.0,
+            interval: 0.0,
+            prior_delivered: 0,
+            app_limited: true,
+            in_flight: 0.0,
+            lost: 0.0,
+        });
+        let found = Exchange::sample(&WINDOW, &sample, &Path::default());
+        assert!(real(&found, 56).is_nan());
+        assert_eq!(real(&found, 136), 10.0);
+        assert_eq!(word(&found, 148), [0, 0, 0, 0]);
+        assert_eq!(word(&found, 152), [1, 0, 0, 0]);
     }
 
     #[test]

@@ -21,6 +21,8 @@
 #[cfg(any(not(feature = "runtime"), test))]
 #[path = "page/binary.rs"]
 mod binary;
+#[cfg(feature = "runtime")]
+mod canonical;
 mod control;
 pub mod exchange;
 mod facts;

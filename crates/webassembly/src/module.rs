@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use wasmtime::{Config, Engine, ExternType, Val};
 
+use crate::canonical::canonical;
 use crate::facts::{Facts, line};
 use crate::interface;
 pub(crate) use crate::interface::IMPORTS;
@@ -48,8 +49,11 @@ impl Module {
             return Err("found no WebAssembly module; allowed: a binary `.wasm` file".to_owned());
         }
         let engine = engine(limits).map_err(|error| reason(&error))?;
-        let inner = wasmtime::Module::from_binary(&engine, bytes)
-            .map_err(|error| format!("the module is not valid: {}", reason(&error)))?;
+        let invalid = |text: String| format!("the module is not valid: {text}");
+        wasmtime::Module::validate(&engine, bytes).map_err(|error| invalid(reason(&error)))?;
+        let bytes = canonical(bytes).map_err(invalid)?;
+        let inner = wasmtime::Module::from_binary(&engine, &bytes)
+            .map_err(|error| invalid(reason(&error)))?;
         check_imports(&inner)?;
         check_exports(|name| inner.get_export(name).map(|ty| item(&ty)))?;
         let mut module = Self {
@@ -95,7 +99,8 @@ fn engine(limits: Limits) -> Result<Engine, wasmtime::Error> {
     let mut config = Config::new();
     config
         .consume_fuel(true)
-        .cranelift_nan_canonicalization(true)
+        // `canonical` takes care of numbers, and not of vectors.
+        .wasm_simd(false)
         .wasm_relaxed_simd(false)
         .wasm_memory64(false)
         .wasm_multi_memory(false)

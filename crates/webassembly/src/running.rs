@@ -29,7 +29,7 @@ struct Data {
 }
 
 /// Functions of one argument, the address of a state.
-type Method<R = ()> = TypedFunc<u32, R>;
+pub(crate) type Method<R = ()> = TypedFunc<u32, R>;
 
 /// The methods of a module; none where it has no such export.
 #[derive(Default)]

@@ -138,6 +138,44 @@ fn each_connection_has_a_state_of_its_own_and_a_copy_keeps_the_old_one() {
 }
 
 #[test]
+fn a_connection_that_ends_gives_its_state_back() {
+    let body = "(f64.store (i32.const 2048) (f64.convert_i32_u (memory.size)))";
+    let mut first = control("reused", compiled(&text(body, "")).expect("it compiles"));
+    let custom = registered("reused").expect("it was registered");
+    let parameters = Parameters::defaults(custom.description.algorithm.parameters);
+    let make = custom.make.expect("it runs here");
+    // A page has 4,096 states.
+    for number in 0..20_000 {
+        let mut other = make(&parameters, key(number));
+        ack(&mut *other, &mut window());
+    }
+    let mut window = window();
+    ack(&mut *first, &mut window);
+    // Two pages of its own, and one for all states.
+    assert_eq!(window.cwnd, 3.0);
+}
+
+#[test]
+fn a_connection_of_an_earlier_run_reaches_no_state_of_the_present_one() {
+    let body = "(f64.store (local.get 0) (f64.const 77))
+        (f64.store (i32.const 2048) (f64.load (local.get 0)))";
+    let module = compiled(&text(body, "")).expect("it compiles");
+    let mut early = control("runs", module.clone());
+    let mut late = control("runs", module);
+    let found = failure(|| ack(&mut *early, &mut window()));
+    assert!(found.contains("the run has ended"), "{found}");
+    // Its end frees no state that another connection has.
+    drop(early);
+    let custom = registered("runs").expect("it was registered");
+    let parameters = Parameters::defaults(custom.description.algorithm.parameters);
+    let mut third = custom.make.expect("it runs here")(&parameters, key(9));
+    let before = late.copied();
+    ack(&mut *third, &mut window());
+    assert_eq!(before.recovery_floor(&window()), 10.0);
+    ack(&mut *late, &mut window());
+}
+
+#[test]
 fn an_endless_loop_ends() {
     let found = ack_failure("loop", &text("(loop (br 0))", ""));
     assert!(found.contains("`on_ack` needs more than 100000 instructions (in `on_ack` at 7ms"));
@@ -438,4 +476,89 @@ fn files_that_are_no_modules_are_refused() {
     let valid =
         (0..whole.len()).filter(|end| Module::compile("mine.wasm", &whole[..*end], LIMITS).is_ok());
     assert!(valid.count() <= 1);
+}
+
+/// x86 makes NaNs with a sign, ARM without one.
+#[test]
+fn the_bits_of_a_nan_are_the_canonical_ones_wherever_a_module_sees_them() {
+    let nan_64 = "(f64.div (f64.const -0) (f64.mul (f64.load (i32.const 3000)) (f64.const 0)))";
+    let nan_32 = "(f32.div (f32.const -0) (f32.mul (f32.load (i32.const 3000)) (f32.const 0)))";
+    let (canonical_64, canonical_32) = (0x7ff8_0000_0000_0000_u64, 0x7fc0_0000_u64);
+    let other_64 = "(f64.const -nan:0xc000000000001)";
+    let other_32 = "(f32.const -nan:0x600001)";
+    let mut cases = Vec::new();
+    for (index, nan) in [nan_64, other_64, "(f64.neg (f64.const nan))"]
+        .into_iter()
+        .enumerate()
+    {
+        let stored = format!("(f64.store (i32.const 4000) {nan}) (i64.load (i32.const 4000))");
+        let copied = format!("(i64.reinterpret_f64 (f64.copysign (f64.const 1) {nan}))");
+        cases.push((format!("stored64_{index}"), stored, canonical_64));
+        cases.push((
+            format!("cast64_{index}"),
+            format!("(i64.reinterpret_f64 {nan})"),
+            canonical_64,
+        ));
+        cases.push((format!("sign64_{index}"), copied, 1.0_f64.to_bits()));
+    }
+    for (index, nan) in [nan_32, other_32, "(f32.neg (f32.const nan))"]
+        .into_iter()
+        .enumerate()
+    {
+        let stored = format!("(f32.store (i32.const 4000) {nan}) (i64.load32_u (i32.const 4000))");
+        let cast = format!("(i64.extend_i32_u (i32.reinterpret_f32 {nan}))");
+        let copied =
+            format!("(i64.extend_i32_u (i32.reinterpret_f32 (f32.copysign (f32.const 1) {nan})))");
+        cases.push((format!("stored32_{index}"), stored, canonical_32));
+        cases.push((format!("cast32_{index}"), cast, canonical_32));
+        cases.push((
+            format!("sign32_{index}"),
+            copied,
+            u64::from(1.0_f32.to_bits()),
+        ));
+    }
+    for (name, bits, expected) in cases {
+        // The two halves of the bits are the window and the threshold.
+        let body = format!(
+            "(local $bits i64) {bits} (local.set $bits)
+            (f64.store (i32.const 2048)
+                (f64.convert_i64_u (i64.shr_u (local.get $bits) (i64.const 36))))
+            (f64.store (i32.const 2056)
+                (f64.convert_i64_u (i64.and (local.get $bits) (i64.const 0xfffffffff))))"
+        );
+        let mut control = control(&name, compiled(&text(&body, "")).expect("it compiles"));
+        let mut window = window();
+        ack(&mut *control, &mut window);
+        let expected = ((expected >> 36) as f64, (expected & 0xf_ffff_ffff) as f64);
+        assert_eq!(
+            (window.cwnd, window.ssthresh),
+            (expected.0.max(1.0), expected.1),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn rewriting_keeps_arguments_locals_and_numbers() {
+    let function = "(func $f (param f64 i32 f32) (result f64) (local i64 i64 f64)
+            (local.set 5 (f64.promote_f32 (local.get 2)))
+            (local.set 3 (i64.extend_i32_u (local.get 1)))
+            (f64.store (i32.const 4000) (local.get 0))
+            (f64.add (f64.load (i32.const 4000)) (f64.add (local.get 5)
+                (f64.add (f64.convert_i64_u (local.get 3)) (f64.convert_i32_u (local.get 1))))))";
+    let body = "(f64.store (i32.const 2048)
+        (call $f (f64.const 1000) (i32.const 5) (f32.const 0.5)))";
+    let mut control = control(
+        "rewritten",
+        compiled(&text(body, function)).expect("it compiles"),
+    );
+    let mut window = window();
+    ack(&mut *control, &mut window);
+    assert_eq!(window.cwnd, 1010.5);
+}
+
+#[test]
+fn vectors_are_refused() {
+    let body = "(v128.store (i32.const 4000) (f64x2.splat (f64.const 1)))";
+    assert!(refusal(&text(body, "")).contains("SIMD"));
 }

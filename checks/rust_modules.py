@@ -1,6 +1,6 @@
 """Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one.
 
-`python -m tests.support.rust_modules FOLDER` builds those of the examples.
+`python -m checks.rust_modules FOLDER` builds those of the examples.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TARGET = "wasm32-unknown-unknown"
 MANIFEST = """[package]
 name = "{name}"
