@@ -21,7 +21,7 @@ interface Compiled {
 interface Running {
   exports: WebAssembly.Exports;
   memory: WebAssembly.Memory;
-  /** Memory as words. A memory that grew has another buffer. */
+  /** Memory as words. It has no length after the memory grew; to ask for the buffer of a memory takes longer. */
   words: Int32Array;
   methods: Method[];
 }
@@ -79,7 +79,7 @@ export class UserModules {
       length: number,
     ): number => {
       const running = this.#running(instance);
-      if (this.#words.buffer !== this.#engines.memory.buffer) this.#refresh();
+      if (this.#words.length === 0) this.#refresh();
       const from = exchange >> 2;
       const to = at >> 2;
       try {
@@ -184,6 +184,6 @@ export class UserModules {
 }
 
 function wordsOf(running: Running): Int32Array {
-  if (running.words.buffer !== running.memory.buffer) running.words = new Int32Array(running.memory.buffer);
+  if (running.words.length === 0) running.words = new Int32Array(running.memory.buffer);
   return running.words;
 }

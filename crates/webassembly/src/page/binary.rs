@@ -44,7 +44,7 @@ mod section {
     pub(super) const EXPORT: u8 = 7;
 }
 
-/// What the sections have declared so far.
+/// Declarations of the sections so far.
 #[derive(Default)]
 struct Declared {
     types: Vec<Arc<Signature>>,
