@@ -109,6 +109,10 @@ lab/node_modules/.packages: lab/package-lock.json
 out/lab/index.html: out/lab/forebay.wasm lab/node_modules/.packages $(LAB)
 	@cd lab && node build.mjs ../out/lab/forebay.wasm ../$@
 
+# The examples as modules, for the tests of the page.
+out/lab/modules: $(wildcard examples/algorithms/*.rs) checks/rust_modules.py
+	@$(PYTHON) -m checks.rust_modules $@ && touch $@
+
 # The page also lies where `forebay lab` and a wheel have it.
 python/forebay/laboratory/index.html: out/lab/index.html
 	@cp $< $@
@@ -146,7 +150,7 @@ tests: $(VENV)/.checked
 
 page-tested:
 	@if ! command -v npm >/dev/null 2>&1; then echo "no npm on PATH: the laboratory is not tested" >&2; \
-	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
+	elif crates/browser/build.sh --can; then $(MAKE) --no-print-directory lab out/lab/modules && FOREBAY_ENGINES=$(CURDIR)/out/lab/forebay.wasm npm --prefix lab test --silent; fi
 
 # Without `-j`: what make runs side by side shares its jobs.
 rust-built:

@@ -1,10 +1,14 @@
-"""Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one."""
+"""Builds modules of Rust for WebAssembly with the toolchain of this machine, as `crates/browser/build.sh` finds one.
+
+`python -m checks.rust_modules FOLDER` builds those of the examples.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import subprocess
+import sys
 import tomllib
 from pathlib import Path, PurePosixPath
 
@@ -49,3 +53,15 @@ def built_package(folder: Path) -> Path:
         arguments.append("-Zbuild-std=core")
     subprocess.run(arguments, cwd=folder, env=environment, check=True)
     return target / TARGET / "release" / f"{manifest['package']['name']}.wasm"
+
+
+def main(folder: Path) -> None:
+    """Build the modules of the examples into a folder, for the tests of the page."""
+    for source in sorted((ROOT / "examples" / "algorithms").glob("*.rs")):
+        module = built(source, ROOT / "target" / "modules" / "sources" / source.stem)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{source.stem}.wasm").write_bytes(module.read_bytes())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

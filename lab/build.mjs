@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { encoded } from "./base85.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -64,7 +65,7 @@ const main = escaped(await bundle("main.tsx"));
 const worker = escaped(await bundle("engine/worker.ts"));
 const widget = escaped(await bundle("widget.ts", "esm"));
 const wasm = await readFile(engines);
-const packed = gzipSync(wasm, { level: 9 }).toString("base64");
+const packed = encoded(gzipSync(wasm, { level: 9 }));
 const policy = [
   "default-src 'none'",
   `script-src ${policySource(main)} 'wasm-unsafe-eval'`,

@@ -114,6 +114,11 @@ export function App(props: Props): preact.JSX.Element {
       {problem && (
         <p class="wrong banner" role="alert">
           {problem}
+          {wrong && refusal?.module && (
+            <button type="button" onClick={() => void model.allowModule()}>
+              Run {refusal.module.file}
+            </button>
+          )}
           {wrong && isScenarioWrong && (
             <button
               type="button"
@@ -135,7 +140,9 @@ export function App(props: Props): preact.JSX.Element {
             <p class="title">
               {isScenarioWrong && !resolved
                 ? "This scenario has an error, so there is no run"
-                : plain(resolved?.title || "An untitled link")}
+                : refusal?.module && !resolved
+                  ? "This scenario has not run yet"
+                  : plain(resolved?.title || "An untitled link")}
             </p>
             <section class="link" aria-label="The link">
               <LinkView

@@ -4,6 +4,7 @@
  */
 
 import type { Change, Controls, GroupControls, Load, Quantity } from "./engine/protocol.ts";
+import type { OpenedModule } from "./module_file.ts";
 
 /** Edit of a scenario: changes to its text, and the control values to display meanwhile. */
 export interface Edit {
@@ -51,6 +52,11 @@ export function withCount(controls: Controls, group: GroupControls, count: numbe
 
 export function withCongestionControl(controls: Controls, group: GroupControls, controller: string): Edit {
   return withKey(controls, { ...group, controller }, `cca=${controller}`);
+}
+
+/** Makes a module of the user the congestion control of a group. */
+export function withModule(controls: Controls, group: GroupControls, { name, value }: OpenedModule): Edit {
+  return withKey(controls, { ...group, controller: name }, `cca=${value}`);
 }
 
 /** Sets the round-trip time, with a random jitter per flow of up to `share` of it. */

@@ -119,6 +119,21 @@ function Group({ model, values, group, isOff }: GroupProps & { isOff: boolean })
           set={(chosen) => model.change(withCongestionControl(values, group, chosen))}
         />
       )}
+      {controller !== null && (
+        <label class="choice">
+          <span class="name">or a .wasm file</span>
+          <input
+            type="file"
+            accept=".wasm"
+            onChange={({ currentTarget }) => {
+              const [file] = currentTarget.files ?? [];
+              if (file) void model.openModule(group, file);
+              // The same file can be opened again after a change.
+              currentTarget.value = "";
+            }}
+          />
+        </label>
+      )}
       {controller !== null && <RoundTrips model={model} values={values} group={group} />}
       {group.load && <Load model={model} values={values} group={group} />}
     </fieldset>

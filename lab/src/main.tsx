@@ -20,6 +20,7 @@
  */
 
 import { render } from "preact";
+import { decoded } from "../base85.mjs";
 import { App } from "./app.tsx";
 import type { WorkerRequest } from "./engine/protocol.ts";
 import { FIRST_SCENARIO } from "./first_scenario.ts";
@@ -36,9 +37,9 @@ function embedded(id: string): string {
   return document.getElementById(id)?.textContent?.trim() ?? "";
 }
 
-/** Unpacks the engines from base64 text, which mail programs and editors do not change. */
+/** Unpacks the engines from text, which mail programs and editors do not change. */
 async function engines(): Promise<WebAssembly.Module> {
-  const packed = Uint8Array.from(atob(embedded("engines")), (character) => character.charCodeAt(0));
+  const packed = decoded(embedded("engines"));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }

@@ -1,13 +1,15 @@
 /** State of the page: the scenario's text, its resolved form, and the run that is played. */
 
-import type { Edit } from "./changes.ts";
+import { type Edit, withModule } from "./changes.ts";
 import { type ComparedRun, keyWithoutBuffer, runKey, type Totals } from "./comparison.ts";
+import { allowModule } from "./engine/allowed_modules.ts";
 import { Client, type RunMessage } from "./engine/client.ts";
 import { type Description, type Picture, reader } from "./engine/figures.ts";
 import { type Refusal, RefusedError } from "./engine/instance.ts";
 import type { Change, Controls, GroupControls, Resolved } from "./engine/protocol.ts";
 import type { Signal } from "./engine/replay.ts";
 import { History } from "./history.ts";
+import { openModule } from "./module_file.ts";
 import { PacketQueue } from "./packet_queue.ts";
 import { bufferText } from "./queue_unit.ts";
 import { Readouts } from "./readouts.ts";
@@ -143,14 +145,37 @@ export class Model {
 
   /** Whether controls can change the text: not while the text has an error. */
   get isChangeable(): boolean {
-    return this.resolved !== null && this.refusal?.kind !== "scenario";
+    return this.resolved !== null && !this.#isTextRefused;
+  }
+
+  /** Whether the engines have refused the text, so that the present run is of another one. */
+  get #isTextRefused(): boolean {
+    return this.refusal?.kind === "scenario" || this.refusal?.kind === "consent";
+  }
+
+  /** Opens a module of the user as the congestion control of a group. */
+  async openModule(group: GroupControls, file: File): Promise<void> {
+    try {
+      const module = await openModule(file, (request) => this.#client.ask(request));
+      if (this.controls) this.change(withModule(this.controls, group, module));
+    } catch (error) {
+      this.refuse(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Lets the module run that the scenario waits for. */
+  async allowModule(): Promise<void> {
+    const { module } = this.refusal ?? {};
+    if (!module) return;
+    allowModule(module.sha256);
+    await this.#check();
   }
 
   /** Shows why a field refuses its text; null ends such a message. The text of the scenario stays. */
   refuse(message: string | null): void {
     if (message === null && this.refusal?.kind !== "request") return;
     // An error of the text is the reason why no field can be changed.
-    if (this.refusal?.kind === "scenario") return;
+    if (this.#isTextRefused) return;
     this.refusal = message === null ? null : { kind: "request", message, line: null, key: null };
     this.#notify();
   }
@@ -275,7 +300,7 @@ export class Model {
 
   /** Restarts the run with the same random numbers. The previous run remains as pale lines. */
   restart(): void {
-    if (!this.resolved || this.refusal?.kind === "scenario") return;
+    if (!this.resolved || this.#isTextRefused) return;
     // The run of another scenario is no comparison.
     const isSame = this.resolved.title === this.#played?.title;
     if (this.history.length > 1) this.before = isSame ? this.run : null;

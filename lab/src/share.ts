@@ -23,12 +23,17 @@ export async function fragmentOf(shared: Shared): Promise<string> {
   if (bytes.length > MAX_TEXT)
     throw new Error(`the scenario has ${bytes.length} bytes; a link holds at most ${MAX_TEXT}`);
   const packed = await collected(stream(bytes).pipeThrough(new CompressionStream("deflate-raw")), MAX_TEXT);
-  let characters = "";
-  for (const byte of packed) characters += String.fromCharCode(byte);
-  const fragment = `s=${btoa(characters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  const fragment = `s=${base64Of(packed).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
   if (fragment.length > MAX_FRAGMENT)
     throw new Error(`the link would be ${fragment.length} characters long; allowed: ${MAX_FRAGMENT}`);
   return fragment;
+}
+
+/** Encodes bytes in Base64. */
+export function base64Of(bytes: Uint8Array): string {
+  let characters = "";
+  for (const byte of bytes) characters += String.fromCharCode(byte);
+  return btoa(characters);
 }
 
 /** Decodes a fragment; returns null if it is empty. An invalid fragment is an error of one line. */

@@ -57,7 +57,7 @@ export function Choice(props: {
         <Term name={term}>{label}</Term>
       </span>
       <select value={value} onChange={(event) => set(event.currentTarget.value)}>
-        {!isKnown && <option value={value}>as in the text</option>}
+        {!isKnown && <option value={value}>{/^(.*\.wasm)@/.exec(value)?.[1] ?? "as in the text"}</option>}
         {options.map(({ name, title }) => (
           <option value={name} title={title} key={name}>
             {LABELS[name] ?? name}

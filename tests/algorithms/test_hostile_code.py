@@ -208,7 +208,7 @@ def test_archives_and_the_laboratory_run_no_code(tmp_path: Path) -> None:
     assert "never runs the code of an archive" in again.err
     page = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
     assert page.code == 2
-    assert "the laboratory runs no code of users" in page.err
+    assert "the laboratory opens without code" in page.err
 
 
 def test_traces_of_code_are_those_of_the_same_built_in_algorithm() -> None:

@@ -103,7 +103,7 @@ def test_nothing_runs_without_consent(tmp_path: Path) -> None:
 def test_the_laboratory_runs_no_module(tmp_path: Path) -> None:
     done = forebay("lab", scenario(tmp_path, EMPTY), "--no-open", "--out", tmp_path / "page.html")
     assert done.code == 2
-    assert "the laboratory runs no code of users" in done.err
+    assert "the laboratory opens without code" in done.err
 
 
 needs_rust = pytest.mark.skipif(not rust_modules.can_build(), reason="no Rust for wasm32-unknown-unknown")

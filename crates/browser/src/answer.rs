@@ -8,6 +8,7 @@ use forebay_scenario::{
 use serde::Serialize;
 
 use crate::controls::Controls;
+use crate::modules::Wanted;
 
 /// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +21,9 @@ pub(crate) struct Refusal {
     pub(crate) line: Option<usize>,
     /// The key that is wrong, if there is one.
     pub(crate) key: Option<String>,
+    /// The module that needs the consent of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) module: Option<Wanted>,
 }
 
 /// The party that has to correct something.
@@ -32,6 +36,10 @@ pub(crate) enum Fault {
     Engine,
     /// The page is wrong: there is no such request, or not in this state.
     Request,
+    /// The code of a user.
+    Code,
+    /// No party: the user has not let the code run yet.
+    Consent,
 }
 
 impl Refusal {
@@ -42,6 +50,18 @@ impl Refusal {
             message: message.into(),
             line: None,
             key: None,
+            module: None,
+        }
+    }
+
+    /// A refusal of the code of a user.
+    pub(crate) fn of_code(kind: Fault, message: String, key: Option<String>) -> Self {
+        Self {
+            kind,
+            message,
+            line: None,
+            key,
+            module: None,
         }
     }
 
@@ -66,6 +86,7 @@ impl From<ScenarioError> for Refusal {
             message: error.to_string(),
             line,
             key: (!error.key.is_empty()).then_some(error.key),
+            module: None,
         }
     }
 }
@@ -85,6 +106,7 @@ impl From<EngineError> for Refusal {
             message,
             line: None,
             key: None,
+            module: None,
         }
     }
 }

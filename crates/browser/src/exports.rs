@@ -12,19 +12,22 @@
 //!    and `forebay_look(flows)` are as in [`Laboratory`].
 //! 5. `forebay_figures()` is the address of the picture, `forebay_figures_length()` its number of
 //!    64-bit floats.
+//! 6. A module of a user that imports a function calls `forebay_import(number, x, y)` through the
+//!    page, in the middle of one of the calls above.
 //!
 //! An address is valid until the next call, because the memory may grow. If a call traps, the
 //! instance must be discarded. `forebay_defect()` and `forebay_defect_length()` then still give the
-//! panic message.
+//! panic message, or with `forebay_defect_is_of_code()` the error of a user's code.
 
 #![expect(
     unsafe_code,
     reason = "a name that a page can call is an unsafe attribute; nothing here reads through an address"
 )]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use forebay_units::Time;
+use forebay_units::custom::CodeError;
 
 use crate::laboratory::{Laboratory, MOST_REQUEST, State};
 
@@ -38,6 +41,7 @@ struct Instance {
 thread_local! {
     static INSTANCE: RefCell<Instance> = RefCell::default();
     static DEFECT: RefCell<String> = RefCell::default();
+    static IS_OF_CODE: Cell<bool> = const { Cell::new(false) };
 }
 
 fn with<T>(ask: impl FnOnce(&mut Instance) -> T) -> T {
@@ -48,11 +52,18 @@ fn advised(call: impl FnOnce(&mut Laboratory) -> State) -> u32 {
     with(|instance| call(&mut instance.laboratory) as u32)
 }
 
-/// Stores panic messages, which a page can read after the trap that follows.
+/// Stores panic messages and errors of users' code, which a page can read after the trap that
+/// follows.
 fn keep_defects() {
     std::panic::set_hook(Box::new(|panic| {
-        DEFECT.with_borrow_mut(|defect| *defect = panic.to_string());
+        tell(&panic.to_string(), false);
     }));
+    CodeError::tell_first(|error| tell(&error.0, true));
+}
+
+fn tell(text: &str, is_of_code: bool) {
+    DEFECT.with_borrow_mut(|defect| text.clone_into(defect));
+    IS_OF_CODE.set(is_of_code);
 }
 
 /// Returns the address for a request of `length` bytes; null if it is too long.
@@ -143,4 +154,17 @@ pub extern "C" fn forebay_defect() -> *const u8 {
 #[unsafe(no_mangle)]
 pub extern "C" fn forebay_defect_length() -> usize {
     DEFECT.with_borrow(String::len)
+}
+
+/// Whether the code of a user caused the trap.
+#[unsafe(no_mangle)]
+pub extern "C" fn forebay_defect_is_of_code() -> bool {
+    IS_OF_CODE.get()
+}
+
+/// The result of a function that a module of a user imports, by its number.
+#[cfg(target_family = "wasm")]
+#[unsafe(no_mangle)]
+pub extern "C" fn forebay_import(number: u32, x: f64, y: f64) -> f64 {
+    forebay_webassembly::imported(number as usize, x, y)
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::answer::{Refusal, Resolved, Verdict, groups};
 use crate::controls::Controls;
+use crate::modules;
 use crate::picture::{
     self, BAND, COLUMN, FLOW, HEADER, LINK, MOST_COLUMNS, MOST_FLOWS, MOST_SIGHTINGS,
     MOST_STANDINGS, SIGHTING, STANDING, Shown,
@@ -52,7 +53,7 @@ pub struct Laboratory {
 
 impl Laboratory {
     /// The answer to the last request, or to a call that was refused, as JSON. A refusal has `kind`
-    /// (`scenario`, `engine` or `request`), `message`, `line` and `key`.
+    /// (`scenario`, `engine`, `request`, `code` or `consent`), `message`, `line` and `key`.
     pub fn answer(&self) -> &str {
         &self.answer
     }
@@ -172,6 +173,7 @@ impl Laboratory {
                 let verdicts = models.map(|model| Verdict::of(*model, &scenario, default));
                 in_json(&verdicts.collect::<Vec<_>>())
             }
+            Request::Open(module) => in_json(&modules::open(&module.file, &module.source)?),
             Request::Answer(question) => answer_at_once(&question),
             Request::Begin(question) => self.begin(&question),
             Request::Playable(text) => in_json(&Playable::of(&text, MOST_MEMORY)),
@@ -208,6 +210,7 @@ impl Laboratory {
         }
         let scenario = question.scenario.read()?;
         let options = options(question, &scenario);
+        forebay_webassembly::begin_run();
         let mut run = Running::begin(scenario, options)?;
         if let Some(ChartSize { columns, flows }) = question.chart {
             if !(1..=MOST_COLUMNS).contains(&columns) || flows > MOST_FLOWS {
@@ -309,5 +312,7 @@ fn in_json(answer: &impl Serialize) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod chart_tests;
+#[cfg(test)]
+mod module_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The engines in a web page: a laboratory takes requests in JSON and returns the state of a run as
-//! numbers. This crate converts and calls. It contains no science, imports nothing from its page,
-//! and reads no clock.
+//! numbers. This crate converts and calls. It contains no science and reads no clock. It calls its
+//! page only to run modules of users.
 //!
 //! 1. A page's worker writes a `request` into linear memory, calls [`exports`] and reads the
 //!    answer from there.
@@ -20,6 +20,7 @@ mod answer;
 mod controls;
 pub mod exports;
 mod laboratory;
+mod modules;
 mod picture;
 mod playable;
 mod request;

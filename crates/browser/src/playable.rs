@@ -44,7 +44,7 @@ impl Playable {
             Ok(scenario) => scenario,
             Err(error) => {
                 return Self {
-                    reason: Some(error.into()),
+                    reason: Some(error),
                     most_memory_bytes,
                     ..Self::default()
                 };

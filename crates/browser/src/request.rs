@@ -5,6 +5,9 @@ use forebay_scenario::{Edit, Format, Override, Scenario, ScenarioError, Seed};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::answer::Refusal;
+use crate::modules::{admit_all, mentions_module};
+
 /// A request. A field that is missing has the scenario's value, or none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
@@ -17,6 +20,8 @@ pub(crate) enum Request {
     Edit(Changes),
     /// The verdict of every closed form on a scenario.
     Rules(Text),
+    /// Checks and registers the WebAssembly module of a file that the user has opened.
+    Open(ModuleFile),
     /// The report of an engine that answers at once: `fluid` or `closed_form`.
     Answer(Question),
     /// Prepares a packet-level run before its first event. It replaces the previous run.
@@ -46,6 +51,9 @@ pub(crate) struct Text {
     /// Changes `key=value`, in order.
     #[serde(default)]
     overrides: Vec<String>,
+    /// SHA-256 of the modules that the user lets run.
+    #[serde(default)]
+    modules: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -61,9 +69,22 @@ fn unnamed() -> String {
 }
 
 impl Text {
-    /// Parses the scenario and applies the changes.
-    pub(crate) fn read(&self) -> Result<Scenario, ScenarioError> {
-        Scenario::parse(&self.spelled, self.format(), &self.file, &self.changes()?)
+    /// Parses the scenario, applies the changes and registers the modules.
+    pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
+        let mut texts = self.overrides.iter().chain([&self.spelled]);
+        // The parser tells the error of a text that is damaged.
+        if texts.any(|text| mentions_module(text))
+            && let Ok(written) = self.written()
+        {
+            admit_all(&written, &self.modules)?;
+        }
+        let changes = self.changes()?;
+        Ok(Scenario::parse(
+            &self.spelled,
+            self.format(),
+            &self.file,
+            &changes,
+        )?)
     }
 
     /// The same text with one more change, `key=value`.
@@ -95,6 +116,15 @@ impl Text {
         let changes = self.overrides.iter().map(|change| Override::parse(change));
         changes.collect()
     }
+}
+
+/// A WebAssembly module.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ModuleFile {
+    /// Name of the file.
+    pub(crate) file: String,
+    /// The bytes in Base64.
+    pub(crate) source: String,
 }
 
 /// A scenario in TOML and changes to its text.

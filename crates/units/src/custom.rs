@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::str::FromStr;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::parameter::{Description, Parameter, ParameterKind, Value};
 
@@ -41,12 +41,24 @@ impl<T> Registry<T> {
 #[error("{0}")]
 pub struct CodeError(pub String);
 
+/// See [`CodeError::tell_first`].
+static TELL: OnceLock<fn(&CodeError)> = OnceLock::new();
+
 impl CodeError {
+    /// Calls `tell` with each error before it ends a run. A program that cannot unwind, such as a
+    /// page, keeps the text this way. Only the first call has an effect.
+    pub fn tell_first(tell: fn(&Self)) {
+        TELL.get_or_init(|| tell);
+    }
+
     /// Ends the run. No panic hook is called, because the code of forebay is not at fault.
     ///
     /// # Panics
     /// Always: the payload is the error.
     pub fn raise(self) -> ! {
+        if let Some(tell) = TELL.get() {
+            tell(&self);
+        }
         resume_unwind(Box::new(self))
     }
 }
@@ -179,6 +191,15 @@ mod tests {
             error.downcast_ref::<CodeError>().map(ToString::to_string),
             Some("mine.py:3: no".to_owned())
         );
+    }
+
+    #[test]
+    fn a_code_error_is_told_before_it_ends_the_run() {
+        static TOLD: RwLock<Vec<String>> = RwLock::new(Vec::new());
+        CodeError::tell_first(|error| TOLD.write().unwrap().push(error.0.clone()));
+        let caught = std::panic::catch_unwind(|| CodeError("mine.py:4: no".to_owned()).raise());
+        assert!(caught.is_err());
+        assert!(TOLD.read().unwrap().contains(&"mine.py:4: no".to_owned()));
     }
 
     #[test]

@@ -15,7 +15,10 @@ use forebay_units::{Bytes, Time};
 
 use crate::exchange::{self, Exchange};
 use crate::module::Module;
+#[cfg(not(feature = "runtime"))]
+use crate::running::WasmResults;
 use crate::running::{Method, Methods, Running};
+#[cfg(feature = "runtime")]
 use wasmtime::WasmResults;
 
 thread_local! {

@@ -25,7 +25,7 @@ pub type Declared = (
 );
 
 /// The facts about a controller.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Facts {
     /// One sentence.
     pub title: String,

@@ -8,31 +8,45 @@
 //! 4. Each connection has a state in the module's memory. [`exchange`] writes what a call needs,
 //!    and reads the window that it leaves.
 //!
+//! The feature `runtime` brings Wasmtime. Without it, the page around the engines runs the modules:
+//! `page/` has its side of [`Module`] and of the instances.
+//!
 //! # Invariants
 //! - A module imports only functions of `forebay`: functions of `libm`, and random numbers of the
 //!   connection.
 //! - A call has a limit of instructions, a run has one, and memory and tables have limits.
+//!   In a page, the browser limits the time of a call instead.
 //! - Equal calls have equal results on every machine: NaNs are canonical, and there are no threads.
 
+#[cfg(any(not(feature = "runtime"), test))]
+#[path = "page/binary.rs"]
+mod binary;
 #[cfg(feature = "runtime")]
 mod canonical;
-#[cfg(feature = "runtime")]
 mod control;
 pub mod exchange;
 mod facts;
-#[cfg(feature = "runtime")]
+#[cfg(not(feature = "runtime"))]
+#[path = "page/host.rs"]
+mod host;
+mod interface;
 mod limits;
 #[cfg(feature = "runtime")]
 mod module;
+#[cfg(not(feature = "runtime"))]
+#[path = "page/module.rs"]
+mod module;
 #[cfg(feature = "runtime")]
 mod running;
+#[cfg(not(feature = "runtime"))]
+#[path = "page/running.rs"]
+mod running;
 
-#[cfg(feature = "runtime")]
 pub use control::{begin_run, register};
 pub use facts::{Declared, Facts};
-#[cfg(feature = "runtime")]
+#[cfg(not(feature = "runtime"))]
+pub use host::imported;
 pub use limits::Limits;
-#[cfg(feature = "runtime")]
 pub use module::Module;
 
 /// The version of the interface.

@@ -1,5 +1,6 @@
 //! The limits of a module: instructions, memory and tables.
 
+#[cfg(feature = "runtime")]
 use wasmtime::{Error, ResourceLimiter};
 
 /// The limits of one run.
@@ -26,6 +27,7 @@ impl Default for Limits {
     }
 }
 
+#[cfg(feature = "runtime")]
 impl ResourceLimiter for Limits {
     fn memory_growing(&mut self, _: usize, wanted: usize, _: Option<usize>) -> Result<bool, Error> {
         if wanted > self.memory {

@@ -3,9 +3,10 @@
  * It runs wherever WebAssembly runs: in the workers of the page, and in Node for the tests.
  */
 
+import { type Engines, UserModules } from "./user_modules.ts";
+
 /** Exports of the WebAssembly module; see crates/browser/src/exports.rs. */
-interface Exports {
-  memory: WebAssembly.Memory;
+interface Exports extends Engines {
   forebay_reserve(length: number): number;
   forebay_ask(): number;
   forebay_answer(): number;
@@ -19,16 +20,22 @@ interface Exports {
   forebay_figures_length(): number;
   forebay_defect(): number;
   forebay_defect_length(): number;
+  forebay_defect_is_of_code(): number;
 }
 
 /** Reason of a refusal, in one line, as the command line prints it. */
 export interface Refusal {
-  /** Origin of the error; `defect` is an error of forebay. */
-  kind: "scenario" | "engine" | "request" | "defect";
+  /**
+   * Origin of the error; `defect` is an error of forebay, `code` one of a user's code. `consent` means that the
+   * user has not let the code run yet.
+   */
+  kind: "scenario" | "engine" | "request" | "defect" | "code" | "consent";
   message: string;
   /** Line of the scenario's text, counted from 1. */
   line: number | null;
   key: string | null;
+  /** Module that needs the user's consent. */
+  module?: { file: string; sha256: string };
 }
 
 /** Exception that carries a refusal. */
@@ -48,10 +55,14 @@ const REFUSED = 2;
 
 export class Instance {
   readonly #exports: Exports;
+  /** Whether a call trapped, after which the instance is unusable. */
+  isBroken = false;
 
   constructor(module: WebAssembly.Module) {
-    const instance = new WebAssembly.Instance(module, {});
+    const users = new UserModules();
+    const instance = new WebAssembly.Instance(module, { page: users.page });
     this.#exports = instance.exports as unknown as Exports;
+    users.connect(this.#exports);
   }
 
   /** Sends a request and returns the parsed answer. Throws {@link RefusedError}. */
@@ -133,9 +144,11 @@ export class Instance {
       return call();
     } catch (error) {
       if (error instanceof RefusedError) throw error;
+      this.isBroken = true;
       const defect = this.#text(this.#exports.forebay_defect(), this.#exports.forebay_defect_length());
       const message = defect || (error instanceof Error ? error.message : String(error));
-      throw new RefusedError({ kind: "defect", message, line: null, key: null });
+      const kind = defect && this.#exports.forebay_defect_is_of_code() ? "code" : "defect";
+      throw new RefusedError({ kind, message, line: null, key: null });
     }
   }
 }

@@ -119,7 +119,9 @@ export type WorkerRequest =
    * `state_history` and `samples` replay a run.
    */
   | { kind: "ask"; ticket: number; request: object }
-  | { kind: "start"; run: number; text: string; overrides: string[]; view: RunView }
+  | { kind: "start"; run: number; text: string; overrides: string[]; modules: string[]; view: RunView }
+  /** Asks for a sign of life. */
+  | { kind: "ping" }
   /** Continues the run at `pace` simulated seconds per second; null means as fast as possible. */
   | { kind: "play"; run: number; pace: number | null }
   | { kind: "pause"; run: number }
@@ -131,6 +133,7 @@ export type WorkerRequest =
 /** Message from a worker. */
 export type WorkerMessage =
   | { kind: "loaded" }
+  | { kind: "alive" }
   | { kind: "answer"; ticket: number; answer: unknown }
   | { kind: "no answer"; ticket: number; refusal: Refusal }
   | { kind: "started"; run: number; endS: number }

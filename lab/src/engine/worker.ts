@@ -18,6 +18,8 @@ const SLICE_MS = 8;
 const EVENTS_PER_CALL = 1_000_000;
 /** Pause between slices of a run that keeps up with its clock, in milliseconds. */
 const PAUSE_MS = 8;
+/** Time between two signs of life during a complete run, in milliseconds. */
+const ALIVE_MS = 1000;
 
 /** Request to the engines, with the time limit of a complete run in seconds. */
 type EngineRequest = {
@@ -43,13 +45,13 @@ function engines(): Instance {
   return instance;
 }
 
-/** Runs an action that the engines may refuse. After a defect the next action gets a new instance. */
+/** Runs an action that the engines may refuse. After a trap the next action gets a new instance. */
 function attempt(action: () => void, refused: (refusal: Refusal) => void): void {
   try {
     action();
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    if (error.refusal.kind === "defect") {
+    if (instance?.isBroken) {
       instance = undefined;
       current = undefined;
     }
@@ -104,7 +106,7 @@ function schedule(milliseconds: number): void {
 }
 
 function startRun(request: Extract<WorkerRequest, { kind: "start" }>): void {
-  const { run, text, overrides, view } = request;
+  const { run, text, overrides, modules, view } = request;
   const { packetEvents, flows, windows, columns } = view;
   current = undefined;
   attempt(
@@ -113,6 +115,7 @@ function startRun(request: Extract<WorkerRequest, { kind: "start" }>): void {
         do: "begin",
         text,
         overrides,
+        modules,
         chart: { columns, flows: windows },
       });
       engines().watch(packetEvents);
@@ -139,7 +142,12 @@ function answerTo({
   current = undefined;
   engines().ask<Started>({ ...request, do: "begin" });
   const startedMs = performance.now();
+  let aliveMs = startedMs;
   const check = (): void => {
+    if (performance.now() - aliveMs > ALIVE_MS) {
+      aliveMs = performance.now();
+      post({ kind: "alive" });
+    }
     if (performance.now() - startedMs < most_s * 1000) return;
     engines().ask({ do: "stop" });
     throw new RefusedError({ kind: "engine", message: timeLimitMessage(most_s), line: null, key: null });
@@ -166,6 +174,9 @@ self.onmessage = (message: MessageEvent<WorkerRequest>) => {
     case "load":
       module = request.module;
       post({ kind: "loaded" });
+      return;
+    case "ping":
+      post({ kind: "alive" });
       return;
     case "ask":
       attempt(

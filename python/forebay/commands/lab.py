@@ -44,7 +44,7 @@ def lab(file: Path | None, out: Path | None, *, no_open: bool) -> None:
         given = source(file)
         if out is not None and out.exists() and file.exists() and out.samefile(file):
             raise InputError(f"found `{out}` (the scenario itself); allowed: the name of another file", "out")
-        with forbidding("the laboratory runs no code of users"):
+        with forbidding("the laboratory opens without code; its tab `Controls` opens WebAssembly modules"):
             page = laboratory_page(given.stem, given.scenario().toml)
     if out is None:
         out = Path(tempfile.mkdtemp(prefix="forebay-lab-")) / "laboratory.html"

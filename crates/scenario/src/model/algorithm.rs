@@ -76,14 +76,23 @@ impl Code {
     /// The name of the algorithm in registries: its file without folders, its class, and the start
     /// of the text's SHA-256.
     pub fn name(&self) -> String {
+        format!("{}@{}", self.file(), &self.sha256()[..8])
+    }
+
+    /// File and class without folders.
+    pub fn file(&self) -> &str {
+        self.place.rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+
+    /// SHA-256 of the text, in hexadecimal.
+    pub fn sha256(&self) -> String {
         use std::fmt::Write as _;
 
-        let place = self.place.rsplit(['/', '\\']).next().unwrap_or_default();
-        let mut name = format!("{place}@");
-        for byte in &Sha256::digest(&self.source)[..4] {
-            let _ = write!(name, "{byte:02x}");
+        let mut digits = String::new();
+        for byte in Sha256::digest(&self.source) {
+            let _ = write!(digits, "{byte:02x}");
         }
-        name
+        digits
     }
 }
 
