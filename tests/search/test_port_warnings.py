@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay import Scenario, recommend
+from forebay import Scenario, check, recommend, size_port
 from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.search import answering
@@ -198,3 +198,78 @@ def test_a_real_port_of_few_packets_and_much_loss(monkeypatch: pytest.MonkeyPatc
     assert Kind.TINY_BUFFER in found
     assert (Kind.HIGH_LOSS in found) == (at.metrics["loss_rate"].mean > 0.01)
     assert found[Kind.TINY_BUFFER].values["packets"] == answer.packets
+
+
+FABRIC = """
+[fabric]
+kind = "leaf_spine"
+leaves = 3
+spines = 2
+hosts = 12
+[fabric.port]
+rate = "25Gbps"
+buffer = "2MB"
+cable = "99m"
+[fabric.uplink]
+rate = "50Gbps"
+[fabric.spine_port]
+rate = "50Gbps"
+[[flows]]
+name = "exchange"
+packet = "1500B"
+initial_window = "10000p"
+workload = { all_to_all = { size = "1460kB" } }
+[run]
+warmup = "0s"
+measure = "2ms"
+[goal]
+loss_rate = "<= 0"
+"""
+
+
+@pytest.mark.parametrize(("goal", "expected"), [("loss_rate<=0", True), ("loss_rate<=0.5", False)])
+def test_losses_at_links_that_the_goal_is_not_about_are_in_the_first_lines(goal: str, *, expected: bool) -> None:
+    report = check(Scenario.parse(FABRIC), goals=[goal], replications=2)
+    found = [warning for warning in report.warnings if warning.kind is Kind.LOSS_ELSEWHERE]
+    assert bool(found) is expected
+    assert all(warning.urgent and warning.values["loss_rate"] > 0.01 for warning in found)
+    assert report.buffers[0].metrics["loss_rate"].mean == 0.0
+
+
+CIRCLE = (
+    "".join(
+        f"""
+[[links]]
+name = "l{number}"
+rate = "10Gbps"
+delay = "1us"
+buffer = "1MB"
+pfc = {{ xoff = "30kB", xon = "20kB", headroom = "40kB", response = "1us" }}
+{"target = true" if number == 0 else ""}
+[[flows]]
+name = "f{number}"
+path = ["l{number}", "l{(number + 1) % 3}", "l{(number + 2) % 3}"]
+rtt = "20us"
+initial_window = "1000p"
+receive_window = "1000p"
+start = "0s"
+access = {{ rate = "10Gbps" }}
+"""
+        for number in range(3)
+    )
+    + '[run]\nwarmup = "0s"\nmeasure = "5ms"\n[goal]\nloss_rate = "<= 0"\n'
+)
+
+
+def test_a_deadlock_misses_every_goal_and_stands_before_its_consequences() -> None:
+    report = check(Scenario.parse(CIRCLE))
+    assert report.buffers[0].metrics["loss_rate"].mean == 0.0
+    assert report.verdict == "missed"
+    urgent = [warning.kind for warning in report.warnings if warning.urgent]
+    assert urgent == [Kind.DEADLOCK]
+
+
+def test_no_headroom_is_recommended_for_a_network_in_a_deadlock() -> None:
+    answer = size_port(Scenario.parse(CIRCLE), quick=True)
+    assert not answer.feasible
+    assert Kind.DEADLOCK in {warning.kind for warning in answer.warnings}

@@ -470,6 +470,11 @@ class Report(_Measured, Displayable):
             return of_engine(self._core)
         return tuple(Warning(Kind.UNKNOWN, text) for text in self._data["warnings"])
 
+    @cached_property
+    def is_deadlocked(self) -> bool:
+        """Whether queues pause each other for good at the end of the run, or of one of the runs."""
+        return any(warning.kind is Kind.DEADLOCK for warning in self.warnings)
+
     def warned(self, more: Iterable[Warning]) -> Report:
         """The same report with further warnings."""
         return self._with(warnings=(*self.warnings, *more))

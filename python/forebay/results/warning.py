@@ -68,9 +68,11 @@ class Kind(StrEnum):
     IDENTICAL = "identical"
     LOCK_STEP = "lock_step"
     JITTERED = "jittered"
-    # The port at the answer: loss above 1 % without a goal on it, a group (the subject) that hardly gets through, and
-    # few packets at a high rate. The scenario: a random state that decides a goal and that runs see rarely.
+    # The port at the answer: loss above 1 % without a goal on it, other links that lose more than a goal allows, a
+    # group (the subject) that hardly gets through, and few packets at a high rate. The scenario: a random state that
+    # decides a goal and that runs see rarely.
     HIGH_LOSS = "high_loss"
+    LOSS_ELSEWHERE = "loss_elsewhere"
     STARVED_GROUP = "starved_group"
     TINY_BUFFER = "tiny_buffer"
     RARE_STATE = "rare_state"
@@ -137,9 +139,11 @@ URGENT = frozenset(
     {
         Kind.ASSUMED_BOUND,
         Kind.ASSUMED_ENTRY,
+        Kind.DEADLOCK,
         Kind.TWIN_DIFFERS,
         Kind.PHASE_EFFECT,
         Kind.HIGH_LOSS,
+        Kind.LOSS_ELSEWHERE,
         Kind.STARVED_GROUP,
         Kind.TINY_BUFFER,
         Kind.RARE_STATE,

@@ -40,6 +40,8 @@ Analyses = tuple[tuple[int, float], ...]
 
 #: Fresh replications after which is looked whether a mean meets its goal; each analysis has an equal part of the error.
 FRESH = (8, 16, 32, 64, 128, 256, 512, 1024)
+#: Largest relative margin of a replication that ends in a deadlock.
+DEADLOCKED = -1.0
 #: Part of what the last analysis needs that it has to be heading for: else further replications are not worth their
 #: while.
 HEADING = 0.8
@@ -62,8 +64,12 @@ def attempt_share(attempt: int) -> float:
 
 
 def relative_margin(goal: Goal, report: Report) -> float:
-    """The margin by which one replication meets a goal, as a share of its threshold; negative if it misses it."""
-    return goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
+    """The margin by which one replication meets a goal, as a share of its threshold; negative if it misses it.
+
+    A replication that ends in a deadlock misses every goal: whatever it measured before, nothing gets through any more.
+    """
+    margin = goal.margin(metric_value(goal.name, report)) / (abs(goal.threshold) or 1.0)
+    return min(margin, DEADLOCKED) if report.is_deadlocked else margin
 
 
 class Replications(tuple[Report, ...]):
@@ -234,7 +240,7 @@ class ShareTest:
 
     def draws_met(self, reports: Reports, goals: Sequence[Goal]) -> int:
         """The number of replications in which all goals hold."""
-        return sum(all(goal.margin(metric_value(goal.name, report)) >= 0 for goal in goals) for report in reports)
+        return sum(all(relative_margin(goal, report) >= 0 for goal in goals) for report in reports)
 
     def verdict(self, reports: Reports, goals: Sequence[Goal], level: float) -> Verdict:
         """The verdict from the number of replications in which all goals hold."""

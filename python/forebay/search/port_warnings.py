@@ -14,6 +14,7 @@ from typing import Any
 
 from forebay._core import parse_quantity
 from forebay.errors import InputError
+from forebay.results.report import Report
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import TARGET, Scenario
 from forebay.search.evidence import Evidence
@@ -25,6 +26,8 @@ __all__ = ["FEW_PACKETS", "HIGH_LOSS", "STARVED", "port_warnings"]
 
 #: Share of lost packets above which a reader is warned.
 HIGH_LOSS = 0.01
+#: Most links in a sentence.
+MOST_LINKS = 3
 #: Share of its fair rate below which a group starves.
 STARVED = 0.1
 #: Packets below which a buffer is tiny, from this rate in bits per second on.
@@ -52,7 +55,8 @@ def port_warnings(evidence: Evidence) -> tuple[Warning, ...]:
     Returns
     -------
     tuple of Warning
-        Warnings of the kinds HIGH_LOSS, STARVED_GROUP and TINY_BUFFER.
+        Warnings of the kinds HIGH_LOSS, LOSS_ELSEWHERE, STARVED_GROUP and TINY_BUFFER; none of a deadlock, which
+        explains all of them.
     """
     outcome = evidence.outcome
     answer = outcome.buffer
@@ -68,8 +72,12 @@ def port_warnings(evidence: Evidence) -> tuple[Warning, ...]:
     # If the range is no buffer, every other value counts.
     larger = [point for point in curve if not _is_buffer(evidence) or number(point.at) > number(answer)]
     larger = [point for point in larger if point is not here]
+    reports = evidence.measure.at(answer)
+    if any(report.is_deadlocked for report in reports):
+        return ()
     return (
         *_of_loss(evidence, here, larger),
+        *_of_other_links(evidence.scenario, reports),
         *_of_groups(evidence, here, larger),
         *_of_size(evidence, here, larger),
     )
@@ -121,6 +129,25 @@ def _of_loss(evidence: Evidence, here: _Point, larger: Sequence[_Point]) -> Iter
     lost = f"{_lost(here.loss)} of the packets are lost at {evidence.words([here.at])}."
     values = {"loss_rate": here.loss, "at": float(here.at)}
     yield Warning(Kind.HIGH_LOSS, f"{lost} {_loss_at_larger_buffers(evidence, here, larger)}", values=values)
+
+
+def _of_other_links(scenario: Scenario, reports: Sequence[Report]) -> Iterator[Warning]:
+    """Links that a goal on loss is not about, and that lose more than it allows: the packets are lost all the same."""
+    allowed = [goal.threshold for goal in scenario.goals if goal.name.rpartition(".")[2] == "loss_rate"]
+    if not allowed:
+        return
+    losses: dict[str, list[float]] = {}
+    for link in (link for report in reports for link in report.links if "loss_rate" in link.metrics):
+        losses.setdefault(link.name, []).append(link.metrics["loss_rate"].mean)
+    found = {name: fmean(each) for name, each in losses.items() if fmean(each) > max(allowed)}
+    if not found:
+        return
+    worst = sorted(found, key=lambda name: -found[name])
+    names = ", ".join(f"{name} {_lost(found[name])}" for name in worst[:MOST_LINKS])
+    more = f" and {len(worst) - MOST_LINKS} others" if len(worst) > MOST_LINKS else ""
+    about = "the ports with the role of the target" if "fabric" in scenario.resolved else "the target link"
+    text = f"The goal on loss is about {about}. Other links lose more than it allows: {names}{more}."
+    yield Warning(Kind.LOSS_ELSEWHERE, text, values={"links": len(worst), "loss_rate": found[worst[0]]})
 
 
 def _loss_is_a_goal(scenario: Scenario) -> bool:

@@ -16,15 +16,25 @@ if TYPE_CHECKING:
     from forebay.results.report import Estimate
     from forebay.scenario import Scenario
 
-__all__ = ["GOODPUT", "MARK", "excess", "sent_bps"]
+__all__ = ["ALL_FLOWS", "GOODPUT", "MARK", "excess", "has_other_flows", "sent_bps"]
 
 GOODPUT = "goodput_bps"
 
 #: Mark of such a goodput in a cell.
 MARK = "(partly sent in the warm-up)"
 
+#: Mark of a goodput of flows that do not all cross the link.
+ALL_FLOWS = "(all flows)"
+
 #: Ratio of goodput to sent rate that is still allowed, because a packet more or less may count at either end.
 _SLACK = 1.01
+
+
+def has_other_flows(scenario: Scenario) -> bool:
+    """Whether flows of a group, or all of them, do not cross the target link: the goodput counts them, too."""
+    links, groups = scenario.resolved["links"], scenario.resolved["flows"]
+    target = next(str(link["name"]) for link in links if link["target"])
+    return any(target not in group.get("path", ()) for group in groups)
 
 
 def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | None:
@@ -40,9 +50,7 @@ def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | Non
     goodput = metrics.get(GOODPUT)
     if goodput is None:
         return None
-    links, groups = scenario.resolved["links"], scenario.resolved["flows"]
-    target = next(str(link["name"]) for link in links if link["target"])
-    if any(target not in group.get("path", ()) for group in groups):
+    if has_other_flows(scenario):
         return None
     sent: float = scenario.core.rates_between_bps[1]
     utilization = metrics.get("utilization")
@@ -52,7 +60,9 @@ def sent_bps(scenario: Scenario, metrics: Mapping[str, Estimate]) -> float | Non
 
 
 def excess(scenario: Scenario, metrics: Mapping[str, Estimate]) -> str:
-    """The reason for a goodput above the rate that the link sent, in parentheses; empty if it is not above it."""
+    """The reason for a goodput that the link cannot have sent, in parentheses; empty if there is no such goodput."""
+    if has_other_flows(scenario):
+        return f" {ALL_FLOWS}"
     sent = sent_bps(scenario, metrics)
     if sent is None:
         return ""

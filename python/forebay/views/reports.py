@@ -15,7 +15,7 @@ from forebay.text import formatting
 from forebay.text.formatting import counted
 from forebay.views.fabric_ports import ports_table
 from forebay.views.fitting import Fitting
-from forebay.views.goodput import GOODPUT, MARK, sent_bps
+from forebay.views.goodput import ALL_FLOWS, GOODPUT, MARK, has_other_flows, sent_bps
 from forebay.views.heading import Paragraph, heading
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def report_view(report: Report, scenario: Scenario, otherwise: str, *, verbose: 
     """
     parts: list[RenderableType] = [heading(scenario, otherwise)]
     marks = {} if sent_bps(scenario, report.metrics) is None else {GOODPUT: MARK}
+    if has_other_flows(scenario):
+        marks = {GOODPUT: ALL_FLOWS}
     if verbose:
         parts += [metric_table("link", report.metrics, list(report.metrics), marks)]
         parts += [metric_table(_group_title(group), group.metrics, list(group.metrics)) for group in report.groups]
