@@ -92,8 +92,9 @@ fn a_fabric_makes_named_links_of_all_roles_and_a_memory_for_each_switch() {
 /// Each switch has the keys of the table, and a mistake in it is one of its own.
 #[test]
 fn the_memories_of_switches_have_the_keys_of_flow_aware_thresholds() {
-    let table = r#"fabric.memory={ size = "4MB", threshold = "fab", short_alpha = 64, short_flow = "30kB", short_idle = "1ms" }"#;
-    let found = changed(&[table]).unwrap();
+    let keys = r#"threshold = "fab", short_alpha = 64, short_flow = "30kB", short_idle = "1ms""#;
+    let table = format!(r#"fabric.memory={{ size = "4MB", {keys} }}"#);
+    let found = changed(&[&table]).unwrap();
     assert!(!found.memories().is_empty());
     for memory in found.memories() {
         assert_eq!(memory.threshold, MemoryThreshold::Fab, "{}", memory.name);

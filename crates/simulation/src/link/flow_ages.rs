@@ -6,8 +6,10 @@
 //! authors include those of FAB (inet-tub/ns3-datacenter, `FlowAwareBuffer` in
 //! `gen-queue-disc.cc`). A queue counts the bytes that each flow has sent into it, dropped packets
 //! included. While the count with the arriving packet is below a threshold, the flow is short. A
-//! flow that was away for longer than a window counts from zero. A switch has a sketch of the flows;
-//! here each flow is known exactly, and each new connection counts from zero.
+//! flow that was away for longer than a window counts from zero.
+//!
+//! A switch has a sketch of the flows. Here each flow is known exactly, and each new connection
+//! counts from zero.
 
 use std::collections::HashMap;
 
