@@ -304,8 +304,32 @@ impl PauseControl {
         let has_room = has_place && waiting <= level + self.queues[at.queue].pfc.headroom.get();
         if has_room {
             self.store(at, (counter, level), (size, now), calendar);
+        } else if waiting > level {
+            self.refuse(at, (counter, level), now, calendar);
         }
         has_room
+    }
+
+    /// A packet that crosses the level is lost, because its headroom is too small: the sender is
+    /// paused all the same, if a packet that leaves can end the pause.
+    #[cold]
+    fn refuse(
+        &mut self,
+        at: Ingoing,
+        (counter, level): (Counter, u64),
+        now: Time,
+        calendar: &mut Calendar,
+    ) {
+        let queue = &mut self.queues[at.queue];
+        let ends = queue.pfc.xon.get().min(level);
+        if counter.pausing.is_some() || counter.waiting <= ends {
+            return;
+        }
+        let ingress = queue.ingress.entry(at.sender).or_default();
+        (ingress.is_paused, ingress.level) = (true, level);
+        let beyond = counter.waiting.saturating_sub(level);
+        self.move_headroom(at.queue, 0, beyond);
+        self.begin_pause(at, now, calendar);
     }
 
     /// Bytes of a link's queues in the headroom.

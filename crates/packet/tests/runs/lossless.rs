@@ -87,6 +87,27 @@ fn a_headroom_that_is_too_small_by_one_byte_loses_packets() {
     assert!(warned(&less) && !warned(&exact));
 }
 
+/// A packet that crosses `xoff` is lost if there is no headroom. It begins a pause all the same, and
+/// the pause ends.
+#[test]
+fn a_packet_that_finds_no_headroom_begins_a_pause() {
+    let senders = 8.0;
+    for (xoff, xon) in [(30_000, 15_000), (1_500, 0), (1_000, 0)] {
+        let report = incast(8, &pfc(xoff, xon, 0, ", cable = \"300m\""), "");
+        let lost = value(&report, Metric::LossRate);
+        let pauses = value(&report, Metric::PauseFrames);
+        assert!(lost > 0.0 && report.metrics[&Metric::PauseTime].mean < 0.1);
+        if xoff < 1_500 {
+            assert_eq!(
+                pauses, 0.0,
+                "no packet may wait, so no packet could end a pause"
+            );
+        } else {
+            assert!(pauses >= senders, "{xoff}: {pauses}");
+        }
+    }
+}
+
 /// The same queue without pauses loses most of the packets that its buffer cannot hold.
 #[test]
 fn a_queue_of_the_same_memory_without_pauses_loses() {
