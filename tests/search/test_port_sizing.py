@@ -13,6 +13,7 @@ from forebay import PortSizing, Scenario, _core, check, size_port
 from forebay.errors import InputError
 from forebay.fabric.simulated_headroom import STEP, headroom_need
 from forebay.inputs.goals import metric_value
+from forebay.results.warning import Kind
 from forebay.scenario import run_jobs
 from forebay.search.port_values import port_values
 from forebay.views.port_sizing_text import port_sizing_lines
@@ -206,6 +207,17 @@ def test_the_number_of_senders_is_unknown_if_transfers_come_and_go() -> None:
         'incast = { servers = 16, size = "300kB", pause = "1ms" }', 'open_loop = { load = 0.5, size = "30kB" }'
     )
     assert headroom_need(Scenario.parse(text).resolved).senders is None
+
+
+def test_the_headroom_of_a_fabric_is_that_of_the_port_with_the_fastest_sender() -> None:
+    scenario = Scenario.load("@storage-roce-100g")
+    need = headroom_need(scenario.resolved)
+    # A port to a host has three other hosts at 100 Gb/s and two spines at 200 Gb/s before it, all behind 100 m.
+    assert need.senders == 5
+    assert need.delay_bytes == pytest.approx(200e9 / 8 * (2 * 100 / 198e6 + 2e-6), rel=1e-4)
+    small = scenario.changed(("law", "fabric.port.pfc.headroom", f"{need.rounded}B")).run()
+    assert not [warning for warning in small.warnings if warning.kind is Kind.LOSSLESS_DROPS]
+    assert need.delay_bytes <= small.metrics["headroom_max_bytes"].mean <= need.exact
 
 
 # The command -------------------------------------------------------------------------------------------------------
