@@ -1,6 +1,7 @@
 """The text that `recommend` prints for a lossless port: the answer in three lines, then the values and the goals.
 
-The first three lines fit 80 columns. The width of the tables is that of the terminal.
+The first three lines fit 80 columns. Warnings that change the decision follow the first sentence. The width of the
+tables is that of the terminal.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def port_sizing_text(answer: PortSizing, *, everything: bool = False) -> Rendera
     first, *more = port_sizing_lines(answer)
     parts: list[RenderableType] = [
         Paragraph(first, STYLES[answer.verdict]),
+        *(Paragraph(f"warning: {warning}", "bold yellow") for warning in urgent),
         *(Paragraph(line) for line in more),
         Text(f"{rate_of_link(answer.scenario)}, {core.queue}{title}", overflow="ellipsis", no_wrap=True),
-        *(Paragraph(f"warning: {warning}", "bold yellow") for warning in urgent),
         Text(),
         Wrapped([_values(answer)]),
         Text(),
