@@ -278,6 +278,16 @@ def test_the_text_begins_with_the_buffers_and_fits_80_columns(file: Path, answer
         assert f"pfifo limit {each.nearest.packets:.0f}" in found.out
 
 
+def test_warnings_that_change_the_decision_begin_in_the_third_line_the_weightiest_first(answer: ClassSizing) -> None:
+    found = (Warning(Kind.SHORT_RUN, "a run is short"), Warning(Kind.HIGH_LOSS, "much is lost"))
+    undecided = dataclasses.replace(answer, verdict="undecided", total=None, reason="The time was over.")
+    for each in (answer, undecided):
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(class_sizing_text(dataclasses.replace(each, warnings=found)))
+        lines = console.export_text().splitlines()
+        assert lines[2:4] == ["warning: much is lost", "warning: a run is short"]
+
+
 def test_a_notebook_shows_the_sentences_every_class_and_every_goal(answer: ClassSizing) -> None:
     undecided = dataclasses.replace(answer, verdict="undecided", total=None, reason="The time was over.")
     urgent = dataclasses.replace(answer, warnings=(Warning(Kind.HIGH_LOSS, "much is lost"),))

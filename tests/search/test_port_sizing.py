@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from forebay import PortSizing, Scenario, _core, check, size_port
 from forebay.errors import InputError
 from forebay.fabric.simulated_headroom import STEP, headroom_need
 from forebay.inputs.goals import metric_value
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import run_jobs
 from forebay.search.port_values import port_values
-from forebay.views.port_sizing_text import port_sizing_lines
+from forebay.views.port_sizing_text import port_sizing_lines, port_sizing_text
 from tests.support.commands import forebay
 from tests.support.lossless import PORT
 
@@ -208,6 +211,17 @@ def test_the_number_of_senders_is_unknown_if_transfers_come_and_go() -> None:
     assert headroom_need(Scenario.parse(text).resolved).senders is None
 
 
+def test_the_headroom_of_a_fabric_is_that_of_the_port_with_the_fastest_sender() -> None:
+    scenario = Scenario.load("@storage-roce-100g")
+    need = headroom_need(scenario.resolved)
+    # A port to a host has three other hosts at 100 Gb/s and two spines at 200 Gb/s before it, all behind 100 m.
+    assert need.senders == 5
+    assert need.delay_bytes == pytest.approx(200e9 / 8 * (2 * 100 / 198e6 + 2e-6), rel=1e-4)
+    small = scenario.changed(("law", "fabric.port.pfc.headroom", f"{need.rounded}B")).run()
+    assert not [warning for warning in small.warnings if warning.kind is Kind.LOSSLESS_DROPS]
+    assert need.delay_bytes <= small.metrics["headroom_max_bytes"].mean <= need.exact
+
+
 # The command -------------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +237,18 @@ def test_recommend_sizes_a_lossless_port_and_its_first_three_lines_fit_80_column
     assert all(len(line) <= 80 for line in lines[:3])
     assert lines[0].startswith("Headroom 66.6 kB, xoff ")
     assert "Rounding headroom up wastes 681 B of each of 16 senders" in lines[2]
+
+
+def test_warnings_that_change_the_decision_follow_the_first_line_the_weightiest_first(answer: PortSizing) -> None:
+    found = (Warning(Kind.SHORT_RUN, "a run is short"), Warning(Kind.HIGH_LOSS, "much is lost"))
+    undecided = dataclasses.replace(answer, verdict="undecided", reason="The time was over.")
+    for each in (answer, undecided):
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(port_sizing_text(dataclasses.replace(each, warnings=found)))
+        lines = console.export_text().splitlines()
+        first, *others = port_sizing_lines(each)
+        assert lines[:3] == [first, "warning: much is lost", "warning: a run is short"]
+        assert lines[3].startswith(others[0][:60])
 
 
 def test_json_has_the_values_and_the_exit_code_is_the_verdict(tmp_path: Path) -> None:

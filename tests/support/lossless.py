@@ -1,8 +1,8 @@
-"""A lossless port for tests: sixteen servers answer at once, into a port of a switch with a shared memory."""
+"""Lossless ports for tests: sixteen servers answer at once, into a port of a switch with a shared memory."""
 
 from __future__ import annotations
 
-__all__ = ["PORT"]
+__all__ = ["CLASSES", "PORT"]
 
 PORT = """\
 title = "Incast into a lossless port"
@@ -40,4 +40,67 @@ measure = "10ms"
 [goal]
 "servers.request_time_p99" = "<= 0.6ms"
 pause_time = "<= 2ms"
+"""
+
+#: A lossless class for storage beside a lossy class for the web, on a port of a switch with a shared memory.
+CLASSES = """\
+title = "Storage beside web: a lossless and a lossy class at 25 Gb/s"
+
+[[memories]]
+name = "chip"
+size = "12MB"
+
+[[links]]
+name   = "port"
+rate   = "25Gbps"
+buffer = "12MB"
+memory = "chip"
+target = true
+
+[links.queue]
+kind     = "classes"
+schedule = "dwrr"
+
+[[links.queue.classes]]
+name   = "storage"
+groups = ["storage"]
+weight = 3
+queue  = { kind = "step", threshold = "700kB" }
+pfc    = { xoff = "20kB", xon = "10kB", headroom = "30kB", cable = "300m", response = "2us" }
+
+[[links.queue.classes]]
+name   = "web"
+groups = ["web"]
+buffer = "1MB"
+
+[[flows]]
+name           = "storage"
+cca            = "dctcp"
+ecn            = true
+path           = ["port"]
+rtt            = { uniform = ["18us", "22us"] }
+packet         = "1500B"
+initial_window = "200p"
+min_rto        = "1ms"
+access         = { rate = "25Gbps" }
+workload       = { incast = { servers = 16, size = "64kB", pause = "1ms" } }
+
+[[flows]]
+name    = "web"
+path    = ["port"]
+count   = 8
+rtt     = { uniform = ["100us", "200us"] }
+start   = { uniform = ["0s", "1ms"] }
+min_rto = "1ms"
+access  = { rate = "10Gbps" }
+
+[run]
+warmup  = "10ms"
+measure = "20ms"
+
+[goal]
+"storage.request_time_p99" = "<= 1ms"
+pause_time      = "<= 4ms"
+"web.loss_rate" = "<= 0.2%"
+utilization     = ">= 90%"
 """

@@ -218,7 +218,8 @@ def recommend(
     """Find the smallest buffer that meets the goals.
 
     FILE is a scenario in TOML or JSON, - is standard input, and @NAME is a scenario of forebay. The answer compares the
-    buffer with published sizing rules. For a link with `pfc`, the answer is headroom, xoff, K, alpha and pool.
+    buffer with published sizing rules. For a link with `pfc`, or with a class that has it, the answer is headroom,
+    xoff, K, alpha and pool, and the buffers of the other classes.
     """
     from forebay.fabric.simulated_headroom import is_lossless
     from forebay.scenario import TARGET
@@ -235,10 +236,11 @@ def recommend(
         raise InputError(
             "cannot be combined with --assume-lower-bounds; allowed: one of them", "classes" if classes else "over"
         )
-    if classes:
+    is_port = is_lossless(scenario.resolved)
+    if classes and not is_port:
         _size_classes(scenario, options, fresh=fresh, as_json=as_json, verbose=verbose)
         return
-    if _is_default("over") and is_lossless(scenario.resolved):
+    if is_port and (classes or _is_default("over")):
         _size_port(scenario, options, fresh=fresh, as_json=as_json, verbose=verbose)
         return
     if len(_varied(options["over"])) > 1:

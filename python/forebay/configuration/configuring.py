@@ -168,6 +168,7 @@ def configure(system: Platform, port: Port, access: Access | None = None) -> Con
         *_shared(port),
         *_threshold(port),
         *_policed(port),
+        *_lossless_classes(port),
         *of_access,
     )
     source = system.source if requested.wire is None else f"{system.source}; {SOURCE}"
@@ -309,6 +310,16 @@ def _policed(port: Port) -> Iterator[str]:
     """A note that the policer in front of the queue is not part of these lines."""
     if port.policed:
         yield "policer: simulated before the queue, but not configured by these lines"
+
+
+def _lossless_classes(port: Port) -> Iterator[str]:
+    """Notes on the levels of PFC of classes, which no platform writes."""
+    for name, levels in port.lossless_classes:
+        texts = [f"{each.name} {getattr(levels, each.name):,} bytes" for each in dataclasses.fields(levels)]
+        yield (
+            f"{name}.pfc: simulated on, configured none (configure PFC of this class beside these lines: "
+            f"{', '.join(texts)})"
+        )
 
 
 def link_table(port: Port, unknown: Iterable[str] = (), unsimulated: Iterable[str] = ()) -> str:

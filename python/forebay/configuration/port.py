@@ -262,6 +262,8 @@ class Port:
         Bits per second of a shaper in the other direction of an access line.
     lossless : Lossless, optional
         Levels of a queue that pauses its senders.
+    lossless_classes : tuple
+        Names of classes that pause their senders, each with its levels.
     """
 
     rate: int | None
@@ -281,6 +283,7 @@ class Port:
     memory_reserved: Limit | None = None
     memory_threshold: str = "dynamic"
     lossless: Lossless | None = None
+    lossless_classes: tuple[tuple[str, Lossless], ...] = ()
 
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
@@ -315,6 +318,11 @@ class Port:
             memory_reserved=_limit(link["memory_reserved"]) if "memory_reserved" in link else None,
             memory_threshold=(memory or {}).get("threshold", "dynamic"),
             lossless=Lossless.of(link),
+            lossless_classes=tuple(
+                (each["name"], levels)
+                for each in (link["queue"].get("classes", ()) if isinstance(link["queue"], Mapping) else ())
+                if (levels := Lossless.of(each)) is not None
+            ),
         )
 
     @property

@@ -57,44 +57,92 @@ class HeadroomNeed:
 
 
 def is_lossless(resolved: Mapping[str, Any]) -> bool:
-    """Whether the target link of a resolved scenario pauses its senders."""
-    return any(link.get("target") and "pfc" in link for link in resolved["links"])
+    """Whether the target link of a resolved scenario pauses its senders, with its queue or with a class."""
+    return any(link["target"] and any(_of_link(link)) for link in resolved["links"])
 
 
-def headroom_need(resolved: Mapping[str, Any]) -> HeadroomNeed:
-    """The headroom that the target link of a resolved scenario needs, for the sender that needs the most.
+def headroom_need(resolved: Mapping[str, Any], traffic_class: str = "") -> HeadroomNeed:
+    """The headroom that a lossless queue of the target link needs, for the sender that needs the most.
 
     Parameters
     ----------
     resolved : mapping
-        A scenario with every key filled in, whose target link has `pfc`.
+        A scenario with every key filled in, whose target link has `pfc`. In a fabric all ports have the headroom of
+        the target link, so that it is that of the port which needs the most.
+    traffic_class : str
+        The class with `pfc`; empty if the link is lossless as a whole.
     """
-    links = {link["name"]: link for link in resolved["links"]}
     target = next(link for link in resolved["links"] if link["target"])
-    pfc = target["pfc"]
-    response = _core.parse_quantity(pfc["response"], "time") if "response" in pfc else 0.0
-    stated = _meters(pfc["cable"]) / METERS_PER_SECOND if "cable" in pfc else None
-    delay_bytes, packet, before = 0.0, 0, set()
+    pfc = dict(_of_link(target))[traffic_class]
+    crossing = [group for group in resolved["flows"] if target["name"] in group.get("path", [target["name"]])]
+    groups = [group for group in crossing if _class_of(target, group["name"]) == traffic_class]
+    packet = max((_largest(group["packet"]) for group in groups), default=0)
+    if "fabric" in resolved:
+        ports = [link for link in resolved["links"] if any(_of_link(link))]
+        delays = [_frame_bytes(pfc, before) for port in ports for before in _into(port, resolved)]
+        return HeadroomNeed(max(delays, default=0.0), 2 * packet, len(_into(target, resolved)))
+    links = {link["name"]: link for link in resolved["links"]}
+    delay_bytes, before = 0.0, set()
     hosts: int | None = 0
-    for group in resolved["flows"]:
+    for group in groups:
         path: Sequence[str] = group.get("path", [target["name"]])
-        if target["name"] not in path:
-            continue
-        packet = max(packet, _largest(group["packet"]))
         at = path.index(target["name"])
         if at:
             link = links[path[at - 1]]
-            before.add(link["name"])
-            rate, delay = _fastest(link["rate"]), _longest(link["delay"])
+            before.add((link["name"], _class_of(link, group["name"])))
+            delay_bytes = max(delay_bytes, _frame_bytes(pfc, link))
         else:
-            access = group.get("access")
-            rate, delay = _fastest(access["rate"] if access else target["rate"]), 0.0
+            host = {"rate": group["access"]["rate"] if group.get("access") else target["rate"]}
             hosts = None if hosts is None else _added(hosts, group)
-        cable = delay if stated is None else stated
-        # A packet of a link takes the link's delay, which may be longer than the cable.
-        frame = cable + max(cable, delay) + response
-        delay_bytes = max(delay_bytes, rate * frame / 8)
+            delay_bytes = max(delay_bytes, _frame_bytes(pfc, host))
     return HeadroomNeed(delay_bytes, 2 * packet, None if hosts is None else hosts + len(before))
+
+
+def _of_link(link: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The names of the lossless classes of a link with their `pfc`; an empty name for the link's own queue."""
+    if "pfc" in link:
+        yield "", link["pfc"]
+    for each in _classes(link):
+        if "pfc" in each:
+            yield each["name"], each["pfc"]
+
+
+def _classes(link: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The classes of a link."""
+    queue = link["queue"]
+    return queue.get("classes", ()) if isinstance(queue, Mapping) else ()
+
+
+def _class_of(link: Mapping[str, Any], group: str) -> str:
+    """The class of a group at a link; empty without classes."""
+    classes = _classes(link)
+    named = (each["name"] for each in classes if group in each.get("groups", ()))
+    return next(named, classes[-1]["name"] if classes else "")
+
+
+def _into(port: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The links of a fabric whose packets a port may forward: not those from the device that it leads to."""
+    here, _, there = port["name"].partition("-")
+    return [
+        link for link in resolved["links"] if link["name"].endswith(f"-{here}") and link["name"] != f"{there}-{here}"
+    ]
+
+
+def _frame_bytes(pfc: Mapping[str, Any], before: Mapping[str, Any]) -> float:
+    """Bytes that a sender sends from a decision of the queue until it obeys.
+
+    Parameters
+    ----------
+    pfc : mapping
+        The keys of the lossless queue.
+    before : mapping
+        The link before the queue, or the rate of a host.
+    """
+    response = _core.parse_quantity(pfc["response"], "time") if "response" in pfc else 0.0
+    delay = _longest(before["delay"]) if "delay" in before else 0.0
+    cable = _meters(pfc["cable"]) / METERS_PER_SECOND if "cable" in pfc else delay
+    # A packet of a link takes the link's delay, which may be longer than the cable.
+    return _fastest(before["rate"]) * (cable + max(cable, delay) + response) / 8
 
 
 def _added(hosts: int, group: Mapping[str, Any]) -> int | None:

@@ -25,8 +25,9 @@ told what happens, and cannot change it. Evidence and answers never change.
 
 Other questions use the same stages. `checking` judges given buffers by `sequential_test`. `class_sizing` sizes all
 classes of a port (`port_classes`) in the steps of `class_steps`, and `port_sizing` the values of a lossless port
-(`port_values`) in those of `port_steps`; `sizing_steps` has the common part. `limiting` finds the limit that drops
-packets at a checked port. `surveying` maps two keys by `survey`, which knows places and reports only.
+(`port_values`) in those of `port_steps`, for the goals of `port_goals`; `sizing_steps` has the common part. `limiting`
+finds the limit that drops packets at a checked port. `surveying` maps two keys by `survey`, which knows places and
+reports only.
 
 Examples
 --------

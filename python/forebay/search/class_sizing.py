@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING
 from forebay.configuration.configuring import check
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.engines import run_s
+from forebay.errors import InputError
+from forebay.fabric.simulated_headroom import is_lossless
 from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario
 from forebay.search.buffer_variable import BufferVariable
@@ -33,7 +35,7 @@ from forebay.search.class_steps import ClassSteps
 from forebay.search.evidence import Evidence
 from forebay.search.evidence_warnings import warnings
 from forebay.search.goals import Goals
-from forebay.search.joint_answer import configurations, deadline, joint_answer, take
+from forebay.search.joint_answer import configurations, deadline, joint_answer, take, undemanded
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means
 from forebay.search.options import Execution, Extras, Precision
@@ -124,7 +126,8 @@ def size_classes(
     Raises
     ------
     InputError
-        Without classes, without goals, or with a goal on something that the engine does not report.
+        Without classes, with a lossless class, without goals, or with a goal on something that the engine does not
+        report.
 
     Examples
     --------
@@ -141,7 +144,10 @@ def size_classes(
 def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Execution, extras: Extras) -> ClassSizing:
     """Take the steps, and make the answer of them."""
     started = time.perf_counter()
-    classes = port_classes(scenario)
+    if is_lossless(scenario.resolved):
+        text = "found a lossless class; allowed: `forebay recommend` or size_port, which size the values of all classes"
+        raise InputError(text, "classes")
+    classes = port_classes(scenario).by_buffer
     systems = check(extras.platforms, scenario)
     requested = goals.added_to(scenario, execution.engine)
     requested, added = jittered(requested) if extras.jitter else (requested, None)
@@ -204,12 +210,7 @@ def _undemanded(steps: ClassSteps) -> Iterator[Warning]:
     """Warnings about classes for which no goal needs a large buffer."""
     names = [each for each in steps.classes.every if steps.states[each.key].unchanged]
     for each in names if steps.outcome.buffer is not None else ():
-        group = next(iter(each.groups), each.name)
-        text = (
-            f"No goal limits how small the buffer of `{each.name}` may be, so the search does not reduce it. "
-            f"To size it, add a goal such as {group}.loss_rate<=1%."
-        )
-        yield Warning(Kind.UNDEMANDED, text, subject=each.name)
+        yield undemanded(each)
 
 
 def _few(steps: ClassSteps, place: int) -> Iterator[Warning]:

@@ -23,11 +23,12 @@ from forebay.search import findings
 from forebay.search.buffer_variable import BufferVariable
 from forebay.search.evidence import Evidence
 from forebay.search.options import Precision
+from forebay.search.port_classes import PortClass
 from forebay.search.rare_states import Lengthened
 from forebay.search.sizing_steps import SizingSteps
 from forebay.text.formatting import counted
 
-__all__ = ["JointAnswer", "configurations", "deadline", "joint_answer", "take"]
+__all__ = ["JointAnswer", "configurations", "deadline", "joint_answer", "take", "undemanded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,16 @@ def joint_answer(
         "jitter": jitter,
     }
     return JointAnswer(place, found, evidence, facts)
+
+
+def undemanded(of: PortClass) -> Warning:
+    """The warning about a class for which no goal needs a large buffer."""
+    group = next(iter(of.groups), of.name)
+    text = (
+        f"No goal limits how small the buffer of `{of.name}` may be, so the search does not reduce it. "
+        f"To size it, add a goal such as {group}.loss_rate<=1%."
+    )
+    return Warning(Kind.UNDEMANDED, text, subject=of.name)
 
 
 def _stated(precision: Precision, confidence: float | None) -> float | None:

@@ -78,7 +78,8 @@ def _plan_of_buffer(variable: BufferVariable, named: RequestedBuffers, precision
     if variable.is_target and is_lossless(scenario.resolved):
         reason = (
             "found `pfc`, whose `xoff` and `headroom` limit the queue and not the buffer; "
-            "allowed: `forebay recommend` without --over, --over link.pfc.headroom=LOW..HIGH, or `forebay check`"
+            "allowed: `forebay recommend` without --over, --over link.pfc.headroom=LOW..HIGH (or that of the lossless "
+            "class), or `forebay check`"
         )
         raise InputError(reason, "link.buffer")
     largest, ceiling = reach(variable.scale, at_least=max(configured_packets(variable), *named.requested, 0))

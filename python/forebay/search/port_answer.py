@@ -24,7 +24,7 @@ class SizedValue:
     Attributes
     ----------
     name : str
-        "headroom", "xoff", "K", "alpha" or "pool".
+        "headroom", "xoff", "K", "alpha", "buffer" or "pool"; of a class such as "storage.headroom".
     key : str
         The key, as `--set` takes it.
     settings : mapping
@@ -43,6 +43,8 @@ class SizedValue:
         The key of the goal that keeps the value from being smaller; None if no goal does.
     unchanged : bool
         Whether the value stays as configured, because no goal limits how small it may be.
+    traffic_class : str
+        The class that the value belongs to; empty for the values of the port.
     """
 
     name: str
@@ -55,6 +57,12 @@ class SizedValue:
     memory_bytes: float | None
     binding_goal: str | None
     unchanged: bool
+    traffic_class: str = ""
+
+    @property
+    def short_name(self) -> str:
+        """The name without that of the class."""
+        return self.name.removeprefix(f"{self.traffic_class}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +121,9 @@ class PortSizing(Result):
         Runs with all values at their answers that the confidence rests on.
     values : tuple of SizedValue
         Every value, in the order in which they are sized.
-    headroom : SizedHeadroom
-        The parts of the headroom, and what its rounding wastes.
+    headrooms : mapping
+        The parts of each headroom and what its rounding wastes, by the lossless class; an empty name of a port that is
+        lossless as a whole.
     goals : mapping
         Each goal by its key, judged with all values together.
     metrics : mapping
@@ -140,7 +149,7 @@ class PortSizing(Result):
     level: float
     runs: int
     values: tuple[SizedValue, ...]
-    headroom: SizedHeadroom
+    headrooms: Mapping[str, SizedHeadroom]
     goals: Mapping[str, JudgedGoal]
     metrics: Metrics
     groups: Mapping[str, Metrics]
@@ -155,6 +164,16 @@ class PortSizing(Result):
     def feasible(self) -> bool:
         """Whether values are recommended."""
         return self.verdict == "met"
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the values are those of lossless and lossy classes."""
+        return "" not in self.headrooms
+
+    @property
+    def headroom(self) -> SizedHeadroom:
+        """The headroom of the port, or of its first lossless class."""
+        return next(iter(self.headrooms.values()))
 
     def __getitem__(self, name: str) -> SizedValue:
         """A value by its name."""
@@ -185,6 +204,7 @@ class PortSizing(Result):
                 "runs": self.runs,
                 "values": self.values,
                 "headroom": self.headroom,
+                **({"headrooms": self.headrooms} if self.has_classes else {}),
                 "goals": self.goals,
                 "metrics": self.metrics,
                 "groups": self.groups,

@@ -20,15 +20,16 @@ OF_SMALL_BUFFERS = "queue"
 
 @dataclass(frozen=True, slots=True)
 class PortClass:
-    """One buffer to size: its name, its key, and the groups that wait in it."""
+    """A class: its name, the key of its buffer, its groups, and whether it is served before classes that take turns."""
 
     name: str
     key: str
     groups: tuple[str, ...]
+    priority: bool = False
 
 
 def port_classes(scenario: Scenario) -> PortClasses:
-    """The buffers of the target link's classes, in the order in which classes are served.
+    """The classes of the target link, in the order in which they are served.
 
     Raises
     ------
@@ -44,18 +45,16 @@ def port_classes(scenario: Scenario) -> PortClasses:
     parts = list(queue["classes"])
     named = {group for part in parts for group in part.get("groups", ())}
     others = [name for name, *_ in scenario.core.groups if name not in named]
-    groups = [[*part.get("groups", ()), *(others if part is parts[-1] else ())] for part in parts]
-    own = [
-        PortClass(part["name"], f"{TARGET.removesuffix('.buffer')}.queue.classes.{part['name']}.buffer", tuple(found))
-        for part, found in zip(parts, groups, strict=True)
-        if "buffer" in part
+    every = [
+        PortClass(
+            part["name"],
+            f"{TARGET.removesuffix('.buffer')}.queue.classes.{part['name']}.buffer" if "buffer" in part else TARGET,
+            (*part.get("groups", ()), *(others if part is parts[-1] else ())),
+            bool(part.get("priority")),
+        )
+        for part in parts
     ]
-    shared = [(part["name"], found) for part, found in zip(parts, groups, strict=True) if "buffer" not in part]
-    if shared:
-        name = " + ".join(name for name, _ in shared)
-        own.append(PortClass(name, TARGET, tuple(group for _, found in shared for group in found)))
-    first = {part["name"] for part in parts if part.get("priority")}
-    return PortClasses(scenario, tuple(sorted(own, key=lambda each: each.name not in first)))
+    return PortClasses(scenario, tuple(sorted(every, key=lambda each: not each.priority)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,16 @@ class PortClasses:
 
     scenario: Scenario
     every: tuple[PortClass, ...]
+
+    @property
+    def by_buffer(self) -> PortClasses:
+        """The same with the classes that share the link's buffer as one, which comes last."""
+        found = [each for each in self.every if each.key != TARGET]
+        shared = [each for each in self.every if each.key == TARGET]
+        if len(shared) > 1:
+            name = " + ".join(each.name for each in shared)
+            shared = [PortClass(name, TARGET, tuple(group for each in shared for group in each.groups))]
+        return PortClasses(self.scenario, tuple(sorted([*found, *shared], key=lambda each: not each.priority)))
 
     @property
     def configured(self) -> dict[str, int]:

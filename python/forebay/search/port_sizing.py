@@ -1,14 +1,15 @@
 """`size_port`: headroom, xoff, K, alpha and pool of a lossless port that meet every goal together.
 
 `port_values` reads the values of the target link, and `port_steps` searches and confirms them. This module makes the
-answer. A lossless port has the goal that it loses nothing, unless the scenario has another goal on its loss.
+answer. A lossless port has the goal that it loses nothing, and a lossless class that its groups lose nothing, unless
+the scenario has another goal on this loss. Lossy classes beside it have a buffer or an alpha.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +17,17 @@ from typing import TYPE_CHECKING
 from forebay.configuration.configuring import check
 from forebay.configuration.jitter import Jitter, jittered
 from forebay.engines import run_s
+from forebay.results.warning import Warning
 from forebay.scenario import Progress, Scenario
 from forebay.search.evidence_warnings import warnings
 from forebay.search.goals import Goals
-from forebay.search.joint_answer import configurations, deadline, joint_answer, take
+from forebay.search.joint_answer import configurations, deadline, joint_answer, take, undemanded
 from forebay.search.listener import Callbacks
 from forebay.search.measurements import Means
 from forebay.search.options import Execution, Extras, Precision
 from forebay.search.port_answer import PortSizing, SizedHeadroom, SizedValue
-from forebay.search.port_steps import LOSS, PortSteps
+from forebay.search.port_goals import lossless_goals
+from forebay.search.port_steps import PortSteps
 from forebay.search.port_values import PortValue, port_values
 from forebay.search.rare_states import Lengthened, lengthened
 from forebay.search.shorter_runs import ShorterRuns
@@ -63,7 +66,8 @@ def size_port(
     Parameters
     ----------
     scenario : Scenario
-        Its target link has `pfc`. K is sized if the queue marks, alpha and the pool if the link has a `memory`.
+        Its target link or one of its classes has `pfc`. K is sized if a lossless queue marks, and alpha if it is
+        configured. Of lossy classes the buffer or alpha is sized. The pool is the `memory` of the link, or its buffer.
     goals : iterable of str
         Such as "pause_time<=2ms"; they replace the scenario's own on the same metrics and add to the others.
     engine : str
@@ -106,7 +110,8 @@ def size_port(
     Raises
     ------
     InputError
-        If the target link has no `pfc`, or with a goal on something that the engine does not report.
+        If neither the target link nor one of its classes has `pfc`, or with a goal on something that the engine does
+        not report.
 
     Examples
     --------
@@ -139,8 +144,9 @@ def _sized(scenario: Scenario, goals: Goals, precision: Precision, execution: Ex
     port_values(scenario)
     systems = check(extras.platforms, scenario)
     requested = goals.added_to(scenario, execution.engine)
-    if all(goal.name != LOSS for goal in requested.goals):
-        requested = Goals((f"{LOSS}<=0",)).added_to(requested, execution.engine)
+    own = lossless_goals(port_values(requested))
+    if own:
+        requested = Goals(own).added_to(requested, execution.engine)
     requested, added = jittered(requested) if extras.jitter else (requested, None)
     runs = lengthened(requested)
     looked = ShorterRuns(runs.scenario).quick if precision.quick else runs.scenario
@@ -168,15 +174,30 @@ def _answer(steps: PortSteps, runs: Lengthened, jitter: Jitter | None, started: 
     return PortSizing(
         **joint.facts,
         values=tuple(_value(steps, each, joint.place, found=joint.found) for each in steps.values.every),
-        headroom=_headroom(steps, joint.place),
-        warnings=tuple(dict.fromkeys(warnings(joint.evidence))),
+        headrooms={each: _headroom(steps, each, joint.place) for each in steps.values.needs},
+        warnings=tuple(dict.fromkeys((*warnings(joint.evidence), *_undemanded(steps)))),
     )
 
 
-def _headroom(steps: PortSteps, at: int) -> SizedHeadroom:
-    """The headroom of a combination with its parts."""
-    need, reports = steps.values.need, steps.measures[0].at(at)
-    size = int(steps.values.limit("headroom", steps.variable.at[at]))
+def _undemanded(steps: PortSteps) -> Iterator[Warning]:
+    """Warnings about lossy classes for which no goal needs a large buffer."""
+    classes = steps.values.classes
+    if classes is None or steps.outcome.buffer is None:
+        return
+    for each in classes.every:
+        label = f"{each.name}.buffer"
+        if each.name not in steps.values.needs and label in steps.values and steps.states[label].unchanged:
+            yield undemanded(each)
+
+
+def _headroom(steps: PortSteps, traffic_class: str, at: int) -> SizedHeadroom:
+    """The headroom of a lossless queue in a combination, with its parts."""
+    need, reports = steps.values.needs[traffic_class], steps.measures[0].at(at)
+    value = next(each for each in steps.values.named("headroom") if each.traffic_class == traffic_class)
+    size = int(steps.values.limit(value.label, steps.variable.at[at]))
+    if len(steps.values.needs) > 1:
+        # The metric is that of all classes together.
+        reports = []
     used = [report.metrics["headroom_max_bytes"].mean for report in reports if "headroom_max_bytes" in report.metrics]
     return SizedHeadroom(
         exact_bytes=need.exact,
@@ -191,10 +212,11 @@ def _headroom(steps: PortSteps, at: int) -> SizedHeadroom:
 
 def _value(steps: PortSteps, of: PortValue, at: int, *, found: bool) -> SizedValue:
     """One value of a combination."""
-    place, state = steps.variable.at[at][of.name], steps.states[of.name]
+    place, state = steps.variable.at[at][of.label], steps.states[of.label]
     number = of.number(place)
     return SizedValue(
-        name=of.name,
+        name=of.label,
+        traffic_class=of.traffic_class,
         key=of.key,
         settings=dict(of.settings(place)),
         unit="" if of.is_alpha else "bytes" if of.step else "packets",
@@ -209,8 +231,9 @@ def _value(steps: PortSteps, of: PortValue, at: int, *, found: bool) -> SizedVal
 
 def _memory(steps: PortSteps, of: PortValue, number: float) -> float | None:
     """Memory of all senders for a value."""
-    if of.name == "pool":
-        return number if of.step else number * steps.values.need.packet_bytes / 2
-    if of.name in ("headroom", "xoff") and steps.values.need.senders is not None:
-        return steps.values.need.senders * number
+    if of.name in ("buffer", "pool"):
+        return steps.values.in_bytes(of, number)
+    if of.name in ("headroom", "xoff"):
+        senders = steps.values.needs[of.traffic_class].senders
+        return None if senders is None else senders * number
     return None

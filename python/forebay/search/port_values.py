@@ -1,7 +1,8 @@
-"""The values of a lossless port that are sized together: headroom, xoff, K, alpha and the pool.
+"""The values of a lossless port that are sized together: headroom, xoff, K, alpha, buffers of classes, and the pool.
 
-A search names values by whole numbers of steps (`PortValue`). `SteppedVariable` varies one value while the others stay,
-and `JointValues` numbers combinations of all of them. `port_steps` decides what is searched.
+A port is lossless as a whole, or it has lossless and lossy classes. Each class then has values of its own. A search
+names values by whole numbers of steps (`PortValue`). `SteppedVariable` varies one value while the others stay, and
+`JointValues` numbers combinations of all of them. `port_steps` decides what is searched.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 from forebay import _core
 from forebay.configuration.port import Port, Queue
 from forebay.errors import InputError
-from forebay.fabric.simulated_headroom import STEP, HeadroomNeed, headroom_need
+from forebay.fabric.simulated_headroom import STEP, HeadroomNeed, headroom_need, is_lossless
 from forebay.results.report import BufferSize
 from forebay.scenario import TARGET, Scenario
 from forebay.search.buffer_variable import BufferVariable
+from forebay.search.port_classes import PortClass, PortClasses, port_classes
 from forebay.search.words import Words, listed
 
 __all__ = [
@@ -50,11 +52,13 @@ class PortValue:
     Attributes
     ----------
     name : str
-        "headroom", "xoff", "K", "alpha" or "pool".
+        "headroom", "xoff", "K", "alpha", "buffer" or "pool".
     key : str
         The key, as `--set` takes it.
     configured : float
         The value of the scenario, in bytes or packets, or the alpha.
+    traffic_class : str
+        The class that the value belongs to; empty for the values of the port.
     step : int
         Bytes of a step; 0 for values that are counted in packets, and for alpha.
     followers : tuple of (str, float)
@@ -64,8 +68,14 @@ class PortValue:
     name: str
     key: str
     configured: float
+    traffic_class: str = ""
     step: int = STEP
     followers: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name among all values of the port, as in "storage.headroom"."""
+        return f"{self.traffic_class}.{self.name}" if self.traffic_class else self.name
 
     @property
     def is_alpha(self) -> bool:
@@ -111,40 +121,67 @@ class PortValues:
     scenario : Scenario
         The scenario with the configured values.
     every : tuple of PortValue
-        The values in the order in which they are sized.
-    need : HeadroomNeed
-        The closed form of the headroom.
+        The values, those of a class together, and the pool last.
+    needs : mapping
+        The closed form of the headroom of each lossless class; one with an empty name if the port is lossless as a
+        whole.
+    classes : PortClasses or None
+        All classes, if the port has some.
     """
 
     scenario: Scenario
     every: tuple[PortValue, ...]
-    need: HeadroomNeed
+    needs: Mapping[str, HeadroomNeed]
+    classes: PortClasses | None = None
 
-    def __getitem__(self, name: str) -> PortValue:
-        return next(each for each in self.every if each.name == name)
+    def __getitem__(self, label: str) -> PortValue:
+        return next(each for each in self.every if each.label == label)
 
-    def __contains__(self, name: str) -> bool:
-        return any(each.name == name for each in self.every)
+    def __contains__(self, label: str) -> bool:
+        return any(each.label == label for each in self.every)
+
+    def named(self, *names: str) -> Iterator[PortValue]:
+        """The values of some names, of all classes."""
+        return (each for each in self.every if each.name in names)
+
+    def is_lossless(self, value: PortValue) -> bool:
+        """Whether a value belongs to a lossless class."""
+        return value.traffic_class in self.needs
 
     def applied(self, places: Mapping[str, int]) -> Scenario:
         """The scenario with the values of some places."""
         changes = [
             ("values", key, text)
             for each in self.every
-            if each.name in places
-            for key, text in each.settings(places[each.name])
+            if each.label in places
+            for key, text in each.settings(places[each.label])
         ]
         return self.scenario.with_core(self.scenario.core.with_overrides(changes))
 
     def demand(self, places: Mapping[str, int]) -> float | None:
         """Bytes that all senders together may fill; None if their number changes."""
-        if self.need.senders is None:
-            return None
-        return self.need.senders * (self.limit("xoff", places) + self.limit("headroom", places))
+        total = 0.0
+        for value in self.named("headroom", "xoff"):
+            senders = self.needs[value.traffic_class].senders
+            if senders is None:
+                return None
+            total += senders * self.limit(value.label, places)
+        return total
 
-    def limit(self, name: str, places: Mapping[str, int]) -> float:
+    def limit(self, label: str, places: Mapping[str, int]) -> float:
         """A value in a combination."""
-        return self[name].number(places[name])
+        return self[label].number(places[label])
+
+    def in_bytes(self, value: PortValue, number: float) -> float:
+        """Bytes of a buffer or of the pool."""
+        return number if value.step else number * self.packet_bytes(value)
+
+    def packet_bytes(self, value: PortValue) -> float:
+        """Bytes of a packet in a buffer; for the pool, of the largest packet of a lossless class."""
+        if value.name == "buffer":
+            size = self.scenario.core.buffer_of(value.key)
+            return float(size["bytes"] / size["packets"]) if size["packets"] else 1.0
+        return max(1.0, *(need.packet_bytes / 2 for need in self.needs.values()))
 
 
 def port_values(scenario: Scenario) -> PortValues:
@@ -153,61 +190,92 @@ def port_values(scenario: Scenario) -> PortValues:
     Raises
     ------
     InputError
-        If the target link has no `pfc`.
+        If the target link has no `pfc`, and no class has it.
     """
     resolved = scenario.resolved
+    if not is_lossless(resolved):
+        text = "found a link without `pfc`; allowed: a lossless port, with link.pfc or with `pfc` in a class"
+        raise InputError(text, "link.pfc")
     link = next(each for each in resolved["links"] if each["target"])
-    if "pfc" not in link:
-        raise InputError("found a link without `pfc`; allowed: a lossless port, with link.pfc", "link.pfc")
-    pfc = {name: _bytes(link["pfc"][name]) for name in ("xoff", "xon", "headroom")}
-    ratio = pfc["xon"] / pfc["xoff"] if pfc["xoff"] else 0.0
-    found = [
-        PortValue("headroom", "link.pfc.headroom", pfc["headroom"]),
-        PortValue("xoff", "link.pfc.xoff", pfc["xoff"], followers=(("link.pfc.xon", ratio),)),
-        *_marking(scenario),
-        *_sharing(resolved, link),
-    ]
-    return PortValues(scenario, tuple(found), headroom_need(resolved))
-
-
-def _marking(scenario: Scenario) -> Iterator[PortValue]:
-    """The ECN threshold K of a queue that marks."""
     queue = Port.of(scenario).queue
-    if not isinstance(queue, Queue) or not queue.discipline.ecn:
-        return
+    if isinstance(queue, Queue):
+        found = [*_pausing(link["pfc"]), *_marking(queue), *_sharing(resolved, link)]
+        return PortValues(scenario, tuple(found), {"": headroom_need(resolved)})
+    classes = port_classes(scenario)
+    parts, queues = {part["name"]: part for part in link["queue"]["classes"]}, dict(Port.of(scenario).queues())
+    found, needs = [], {}
+    for each in classes.every:
+        prefix, part, own = f"link.queue.classes.{each.name}", parts[each.name], queues[each.name]
+        if "pfc" in part:
+            needs[each.name] = headroom_need(resolved, each.name)
+            found += [*_pausing(part["pfc"], prefix, each.name), *_marking(own, prefix, each.name)]
+        found += _limiting(part, each)
+    return PortValues(scenario, (*found, *_sharing(resolved, link, classes)), needs, classes)
+
+
+def _pausing(pfc: Mapping[str, str], prefix: str = "link", traffic_class: str = "") -> Iterator[PortValue]:
+    """Headroom and xoff of a lossless queue."""
+    levels = {name: _bytes(pfc[name]) for name in ("xoff", "xon", "headroom")}
+    ratio = levels["xon"] / levels["xoff"] if levels["xoff"] else 0.0
+    yield PortValue("headroom", f"{prefix}.pfc.headroom", levels["headroom"], traffic_class)
+    followers = ((f"{prefix}.pfc.xon", ratio),)
+    yield PortValue("xoff", f"{prefix}.pfc.xoff", levels["xoff"], traffic_class, followers=followers)
+
+
+def _marking(queue: Queue, prefix: str = "link", traffic_class: str = "") -> Iterator[PortValue]:
+    """The ECN threshold K of a queue that marks."""
     discipline = queue.discipline
+    if not discipline.ecn:
+        return
     followers: tuple[tuple[str, float], ...] = ()
     if discipline.kind == "step":
-        level, key = discipline.level("threshold"), "link.queue.threshold"
+        level, key = discipline.level("threshold"), f"{prefix}.queue.threshold"
     elif discipline.kind == "red":
-        level, key = discipline.level("min"), "link.queue.min"
-        followers = (("link.queue.max", discipline.level("max").amount / max(1, level.amount)),)
+        level, key = discipline.level("min"), f"{prefix}.queue.min"
+        followers = ((f"{prefix}.queue.max", discipline.level("max").amount / max(1, level.amount)),)
     else:
         return
-    yield PortValue("K", key, level.amount, STEP if level.unit == "bytes" else 0, followers)
+    yield PortValue("K", key, level.amount, traffic_class, STEP if level.unit == "bytes" else 0, followers)
 
 
-def _sharing(resolved: Mapping[str, Any], link: Mapping[str, Any]) -> Iterator[PortValue]:
-    """Alpha and the pool of a port that shares a memory; otherwise the port's own buffer."""
+def _limiting(part: Mapping[str, Any], of: PortClass) -> Iterator[PortValue]:
+    """The limit of a class: alpha, its own buffer, or none."""
+    prefix = f"link.queue.classes.{of.name}"
+    queue = part.get("queue", {})
+    if "alpha" in part.get("pfc", ()):
+        yield PortValue("alpha", f"{prefix}.pfc.alpha", float(part["pfc"]["alpha"]), of.name, 0)
+    elif isinstance(queue, Mapping) and queue.get("kind") == "dynamic_threshold":
+        yield PortValue("alpha", f"{prefix}.queue.alpha", float(queue["alpha"]), of.name, 0)
+    elif of.key != TARGET:
+        yield _size("buffer", of.key, str(part["buffer"]), of.name)
+
+
+def _sharing(
+    resolved: Mapping[str, Any], link: Mapping[str, Any], classes: PortClasses | None = None
+) -> Iterator[PortValue]:
+    """Alpha and the pool of a port that shares a memory; otherwise the port's own buffer, if a class waits in it."""
     name = link.get("memory")
     if name is None:
+        if classes is not None and all(each.key != TARGET for each in classes.every):
+            return
         if "BDP" in link["buffer"]:
             text = f"found `{link['buffer']}`; allowed at a lossless port: packets or bytes, as in 12MB"
             raise InputError(text, "link.buffer")
-        yield _pool(TARGET, str(link["buffer"]))
+        yield _size("pool", TARGET, str(link["buffer"]))
         return
     if "memory_alpha" in link:
-        yield PortValue("alpha", "link.memory_alpha", float(link["memory_alpha"]), 0)
+        yield PortValue("alpha", "link.memory_alpha", float(link["memory_alpha"]), step=0)
     elif link["queue"].get("kind") == "dynamic_threshold":
-        yield PortValue("alpha", "link.queue.alpha", float(link["queue"]["alpha"]), 0)
+        yield PortValue("alpha", "link.queue.alpha", float(link["queue"]["alpha"]), step=0)
     memory = next(each for each in resolved["memories"] if each["name"] == name)
-    yield _pool(f"memories.{name}.size", str(memory["size"]))
+    yield _size("pool", f"memories.{name}.size", str(memory["size"]))
 
 
-def _pool(key: str, size: str) -> PortValue:
+def _size(name: str, key: str, size: str, traffic_class: str = "") -> PortValue:
+    """A buffer or the pool, in packets or bytes."""
     if size.endswith("p"):
-        return PortValue("pool", key, float(size[:-1]), 0)
-    return PortValue("pool", key, _bytes(size))
+        return PortValue(name, key, float(size[:-1]), traffic_class, 0)
+    return PortValue(name, key, _bytes(size), traffic_class)
 
 
 def _bytes(text: str) -> float:
@@ -251,7 +319,7 @@ class SteppedVariable:
 
     def apply(self, place: int) -> Scenario:
         """The scenario with the value of a place."""
-        return self.values.applied({**self.others, self.value.name: place})
+        return self.values.applied({**self.others, self.value.label: place})
 
 
 class SteppedWords(Words):
@@ -325,9 +393,17 @@ class JointValues(BufferVariable):
         return self.every.applied(self.at[packets])
 
     def sized(self, packets: int) -> BufferSize:
-        """The pool of a combination in every unit."""
-        pool = self.every["pool"]
-        return self.scenario.changed(("values", TARGET, pool.text(self.at[packets][pool.name]))).buffer
+        """The memory of a combination in every unit."""
+        values, at = self.every, self.at[packets]
+        text = values["pool"].text(at["pool"]) if "pool" in values else f"{self.memory(packets):.0f}B"
+        return self.scenario.changed(("values", TARGET, text)).buffer
+
+    def memory(self, place: int) -> float:
+        """The pool of a combination; without one, the buffers of all classes in bytes."""
+        values, at = self.every, self.at[place]
+        if "pool" in values:
+            return values.limit("pool", at)
+        return sum(values.in_bytes(each, values.limit(each.label, at)) for each in values.named("buffer"))
 
 
 class JointValueWords(Words):
@@ -343,10 +419,11 @@ class JointValueWords(Words):
         return listed(map(self.counted, places))
 
     def counted(self, place: int) -> str:
-        """One as progress shows it."""
-        places = self._joint.at[place]
-        return ", ".join(f"{each.name} {each.text(places[each.name])}" for each in self._joint.every.every)
+        """One by the values in which the combinations so far differ; all values of the first."""
+        places, every = self._joint.at[place], self._joint.every.every
+        differing = [each for each in every if len({at[each.label] for at in self._joint.at.values()}) > 1]
+        return ", ".join(f"{each.label} {each.text(places[each.label])}" for each in differing or every)
 
     def value(self, place: int) -> float:
-        """The pool of a combination."""
-        return self._joint.every["pool"].number(self._joint.at[place]["pool"])
+        """The memory of a combination."""
+        return self._joint.memory(place)

@@ -38,7 +38,7 @@ from forebay.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from forebay.results.report import Estimate
     from forebay.results.warning import Warning
@@ -66,6 +66,7 @@ __all__ = [
     "roles",
     "undecided",
     "urgent",
+    "weighty",
     "why_none",
 ]
 
@@ -205,8 +206,13 @@ def is_quick(answer: Recommendation) -> bool:
 
 
 def urgent(answer: Recommendation) -> list[Warning]:
-    """Warnings that change the decision, the weightiest first."""
-    found = [warning for warning in answer.warnings if warning.urgent]
+    """Warnings of an answer that change the decision, the weightiest first."""
+    return weighty(answer.warnings)
+
+
+def weighty(warnings: Iterable[Warning]) -> list[Warning]:
+    """The warnings among some that change the decision, the weightiest first."""
+    found = [warning for warning in warnings if warning.urgent]
     return sorted(found, key=lambda warning: _WEIGHT.index(warning.kind) if warning.kind in _WEIGHT else len(_WEIGHT))
 
 

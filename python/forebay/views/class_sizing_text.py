@@ -77,7 +77,7 @@ def sentence(answer: ClassSizing) -> str:
         )
     if answer.verdict == "impossible":
         return "No combination of class buffers meets every goal."
-    return "Undecided: the runs do not show whether a combination of class buffers meets every goal."
+    return "Undecided: the runs do not show whether class buffers can meet every goal."
 
 
 def paragraphs(answer: ClassSizing) -> Iterator[str]:

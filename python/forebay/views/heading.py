@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from forebay.scenario import Scenario
 
-__all__ = ["Paragraph", "heading", "link_text"]
+__all__ = ["Paragraph", "heading", "link_text", "wrapped"]
 
 
 def link_text(scenario: Scenario) -> str:
@@ -53,17 +53,18 @@ class Paragraph:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the lines."""
         style = console.get_style(self.style, default=Style.null())
-        indent = " " * (len(self.text) - len(self.text.lstrip()))
-        lines = textwrap.wrap(
-            _bound(self.text.lstrip()),
-            options.max_width,
-            initial_indent=indent,
-            subsequent_indent=f"{indent}  ",
-            break_on_hyphens=False,
-        )
-        for line in lines:
-            yield Segment(line.replace(_BOUND, " "), style)
+        for line in wrapped(self.text, options.max_width):
+            yield Segment(line, style)
             yield Segment.line()
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a paragraph of some width, those after the first indented by two more."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = textwrap.wrap(
+        _bound(text.lstrip()), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
+    return [line.replace(_BOUND, " ") for line in lines]
 
 
 #: A space at which nothing is wrapped.

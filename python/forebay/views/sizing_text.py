@@ -11,7 +11,7 @@ from forebay.results.warning import Kind
 from forebay.search.unmeasured import is_unmeasured
 from forebay.text import formatting
 from forebay.text.formatting import counted
-from forebay.views.answer_sentences import goal_text, margin, percent
+from forebay.views.answer_sentences import goal_text, margin, percent, weighty
 from forebay.views.fitting import Column, Grid
 
 if TYPE_CHECKING:
@@ -62,10 +62,9 @@ def link_text(answer: ClassSizing | PortSizing, names: Iterable[str]) -> str:
 
 
 def split_warnings(answer: ClassSizing | PortSizing, *, everything: bool) -> tuple[list[Warning], list[Warning]]:
-    """The urgent warnings, and the others; `everything` includes those about the course of the search."""
+    """The urgent warnings, the weightiest first, and the others; `everything` includes those about the search."""
     hidden = frozenset() if everything else STORY
     if not answer.feasible:
         # The sentence above gives the reason.
         hidden |= {Kind.TIME_OVER}
-    urgent = [warning for warning in answer.warnings if warning.urgent]
-    return urgent, [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
+    return weighty(answer.warnings), [each for each in answer.warnings if not each.urgent and each.kind not in hidden]
