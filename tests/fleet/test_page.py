@@ -16,6 +16,7 @@ from forebay import FleetAnswer, FleetExecution
 from forebay.fleets import measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.changes import change_sets
 from forebay.fleets.store import Store
 from forebay.views import fleet_chart, fleet_page
 from forebay.views.fleet_table import natural
@@ -81,6 +82,18 @@ def test_the_data_have_each_port_as_the_table_of_ports_has_it(whole: FleetAnswer
         assert [each is not None for each in column(data, name)] == known, name
     assert column(data, "rate_bps") == ["2 Mb/s"] * whole.ports.height
     assert column(data, "line") == list(map(str, whole.ports["line"]))
+
+
+def test_wrong_ports_alone_have_the_lines_of_their_change_set(whole: FleetAnswer) -> None:
+    sets = change_sets(whole, "linux")
+    page = fleet_page.fleet_page(whole, source="network.csv", changes=sets)
+    found = column(data_of(page), "change")
+    wrong = [verdict in fleet_page.WRONG for verdict in whole.ports["verdict"]]
+    assert [each is not None for each in found] == wrong
+    lines = {(each.device, change.port): "\n".join(change.lines) for each in sets for change in each.changes}
+    named = zip(whole.ports["device"], whole.ports["port"], found, strict=True)
+    assert all(text == lines[device, port] for device, port, text in named if text and not text.startswith("No lines"))
+    assert any(lines.values())
 
 
 def test_texts_of_a_column_are_in_the_order_of_their_values(whole: FleetAnswer) -> None:

@@ -143,6 +143,7 @@ def fleet(
     """
     from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.auditing import fleet as audit
+    from forebay.fleets.changes import change_sets
     from forebay.fleets.comparing import compare_audits, read_audit
     from forebay.storage.files import write_atomically
     from forebay.views.fleet_comparison_text import comparison_text
@@ -188,7 +189,8 @@ def fleet(
         show(fleet_text(answer, str(out), width()))
 
     with afterwards(tell), writing(out):
-        write_atomically(out / "index.html", fleet_page(answer, source=str(inventory), options=texts))
+        page = fleet_page(answer, source=str(inventory), options=texts, changes=change_sets(answer, platform))
+        write_atomically(out / "index.html", page)
         if comparison is not None:
             comparison.write(out)
     sys.exit((answer if comparison is None else comparison).exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]

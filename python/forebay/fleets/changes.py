@@ -29,7 +29,7 @@ from forebay.scenario import Scenario
 from forebay.storage.files import write_atomically
 from forebay.text.formatting import size
 
-__all__ = ["OWN", "ChangeSet", "PortChange", "change_sets", "check_platform", "write_changes"]
+__all__ = ["OWN", "ChangeSet", "PortChange", "change_sets", "check_platform", "named_port", "write_changes"]
 
 #: In place of a platform: each port's own one.
 OWN = "own"
@@ -169,6 +169,11 @@ def _quirks(system: Platform) -> Iterator[str]:
         yield 'service "1", interface "customer" and the tag :1 stand for those of your port'
 
 
+def named_port(port: str, service_class: str | None) -> str:
+    """The name of a port, with its class if it has one."""
+    return port if service_class is None else f"{port}, class {service_class}"
+
+
 def check_platform(name: str) -> str:
     """The registered name of a platform, or `OWN`; raises `InputError` for another name."""
     return OWN if name == OWN else platform(name).name
@@ -243,7 +248,7 @@ class _Writer:
     def change(self, row: Mapping[str, Any], system: str | None) -> PortChange:
         """The change of a port."""
         port, enough = row["port"], row["enough_bytes"]
-        named = port if row["service_class"] is None else f"{port}, class {row['service_class']}"
+        named = named_port(port, row["service_class"])
         known = PortChange(named, f"{row['verdict']}: {row['reason']}", _present(row), enough)
         found = self._written(row, system)
         if isinstance(found, str):

@@ -375,6 +375,7 @@
       ["equal ports", others],
     ])));
     if (text("config", row)) parts.push(section("Present configuration", block(text("config", row))));
+    if (text("change", row)) parts.push(section("New configuration", block(text("change", row))));
 
     if (link) {
       const goals = make("ul");

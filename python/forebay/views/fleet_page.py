@@ -6,13 +6,14 @@ port. Equal audits have equal pages, so that no time and no folder of results is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from forebay.errors import ForebayError
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer
+from forebay.fleets.changes import ChangeSet
 from forebay.fleets.profiles import BUFFER
 from forebay.results.metric import find
 from forebay.sanitize import sanitize
@@ -89,7 +90,13 @@ class FleetPage:
     data: Mapping[str, Any]
 
 
-def fleet_page(answer: FleetAnswer, *, source: str, options: Sequence[tuple[str, str]] = ()) -> str:
+def fleet_page(
+    answer: FleetAnswer,
+    *,
+    source: str,
+    options: Sequence[tuple[str, str]] = (),
+    changes: Iterable[ChangeSet] = (),
+) -> str:
     """Write the page.
 
     Parameters
@@ -99,13 +106,15 @@ def fleet_page(answer: FleetAnswer, *, source: str, options: Sequence[tuple[str,
         The inventory as the user named it.
     options : sequence of (str, str)
         Options that the verdicts depend on, with their values.
+    changes : iterable of ChangeSet
+        The lines that change the wrong ports.
 
     Returns
     -------
     str
         The whole document.
     """
-    table = fleet_table(answer)
+    table = fleet_table(answer, changes)
     picture = fleet_picture(answer, table)
     rejected = counted(answer.rejected.height, "row")
     page = FleetPage(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forebay.fleets.answer import VERDICTS, FleetAnswer
+from forebay.fleets.changes import ChangeSet, named_port
 from forebay.sanitize import sanitize
 from forebay.text.formatting import bandwidth, confidence, duration, exactly, size, value
 from forebay.views.fleet_text import ratio
@@ -111,6 +112,7 @@ PORTS: tuple[tuple[str, str, str, Show], ...] = (
     ("queue", "discipline", "port", sanitize),
     ("file", "file", "port", sanitize),
     ("config", "present configuration", "port", str),
+    ("change", "new configuration", "port", str),
 )
 #: Columns of the answers in the same form.
 ANSWERS: tuple[tuple[str, str, str, Show], ...] = (
@@ -139,8 +141,8 @@ ORDER = (
 BOX = "would_do_"
 
 
-def fleet_table(answer: FleetAnswer) -> FleetTable:
-    """Make the table of an audit."""
+def fleet_table(answer: FleetAnswer, changes: Iterable[ChangeSet] = ()) -> FleetTable:
+    """Make the table of an audit, with the new lines of the ports that `changes` has."""
     import polars as pl
 
     boxes = [name for name in answer.ports.columns if name.startswith(BOX)]
@@ -148,6 +150,7 @@ def fleet_table(answer: FleetAnswer) -> FleetTable:
         pl.struct("margin_low", "margin_high").alias("range"),
         # A delay or a loss that the buffer does not cost is no cost.
         pl.col("cost_delay_ms", "cost_loss").replace({0.0: None}),
+        pl.Series("change", _new_lines(answer, changes), dtype=pl.String),
     )
     shown = [*ANSWERS, *((name, f"would {name.removeprefix(BOX)} do", "wide", sanitize) for name in boxes)]
     shown = [each for each in shown if each[0] in ports.columns]
@@ -164,6 +167,17 @@ def fleet_table(answer: FleetAnswer) -> FleetTable:
     return FleetTable(kept, tuple(numbers["answer"].to_list()), frame)
 
 
+def _new_lines(answer: FleetAnswer, changes: Iterable[ChangeSet]) -> list[str | None]:
+    """The new lines of each port, or the reason why it has none; None for a port that stays as it is."""
+    known = {
+        (found.device.casefold(), change.port): "\n".join(change.lines) or f"No lines: {sanitize(change.refusal or '')}"
+        for found in changes
+        for change in found.changes
+    }
+    names = answer.ports.select("device", "port", "service_class").iter_rows()
+    return [known.get((device.casefold(), named_port(port, of_class))) for device, port, of_class in names]
+
+
 def _apart_from_bytes(column: TableColumn) -> TableColumn:
     """The buffers as configured leave the table if all of them are sizes in bytes, which have a column of their own."""
     is_repeated = column.name == "buffer" and all(map(IN_BYTES.fullmatch, column.texts or ()))
@@ -177,7 +191,7 @@ def _lines(column: pl.Series) -> tuple[int, ...]:
 
 def _is_kept(column: pl.Series) -> bool:
     """Whether a column is small enough for the page."""
-    return column.name != "config" or column.drop_nulls().unique().str.len_bytes().sum() <= MOST_CONFIG
+    return column.name not in {"config", "change"} or column.drop_nulls().unique().str.len_bytes().sum() <= MOST_CONFIG
 
 
 def _ordered(frame: pl.DataFrame, answer: FleetAnswer) -> pl.DataFrame:
