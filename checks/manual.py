@@ -260,13 +260,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def sized(scenarios: Path) -> list[Path]:
     """The scenarios of a folder whose buffer `recommend` sizes: `xoff` and `headroom` limit a lossless queue."""
+    from forebay.fabric.simulated_headroom import is_lossless
     from forebay.scenario import Scenario
 
-    def is_lossless(path: Path) -> bool:
-        links = Scenario.load(path).resolved["links"]
-        return any(link["target"] and "pfc" in link for link in links)
-
-    return [path for path in sorted(scenarios.glob("*.toml")) if not is_lossless(path)]
+    return [path for path in sorted(scenarios.glob("*.toml")) if not is_lossless(Scenario.load(path).resolved)]
 
 
 def _renew(options: argparse.Namespace) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from forebay.scenario import run_jobs
 from forebay.search.port_classes import port_classes
 from forebay.search.port_goals import PortGoals, lossless_goals
 from forebay.search.port_values import port_values
-from forebay.views.port_sizing_text import port_sizing_lines, port_sizing_text
+from forebay.views.port_sizing_text import number_text, port_sizing_lines, port_sizing_text
 from tests.support.commands import forebay
 from tests.support.lossless import CLASSES
 
@@ -138,6 +140,15 @@ def test_goals_that_no_port_meets_are_undecided_and_the_nearest_port_still_loses
 def test_the_answer_does_not_depend_on_the_number_of_threads(answer: PortSizing) -> None:
     again = size_port(Scenario.parse(CLASSES), jobs=1)
     assert dataclasses.replace(again, cost=answer.cost, scenario=answer.scenario) == answer
+
+
+def test_the_guide_shows_this_answer(answer: PortSizing) -> None:
+    page = (Path(__file__).parents[2] / "docs/guides/lossless.md").read_text(encoding="utf-8")
+    assert textwrap.indent(CLASSES, "    ") in page
+    assert all(f"    {line}\n" in page for line in port_sizing_lines(answer))
+    for value in answer.values:
+        cells = (value.traffic_class or "port", value.short_name, number_text(value, value.nearest))
+        assert re.search(r"    {} +{} .* {} ".format(*cells), page), value.name
 
 
 # Values and goals --------------------------------------------------------------------------------------------------

@@ -422,7 +422,7 @@ class JointValueWords(Words):
         """One by the values in which the combinations so far differ; all values of the first."""
         places, every = self._joint.at[place], self._joint.every.every
         differing = [each for each in every if len({at[each.label] for at in self._joint.at.values()}) > 1]
-        return ", ".join(f"{each.label} {each.text(places[each.label])}" for each in differing or every)
+        return " + ".join(f"{each.label} {each.text(places[each.label])}" for each in differing or every)
 
     def value(self, place: int) -> float:
         """The memory of a combination."""
