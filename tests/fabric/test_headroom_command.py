@@ -81,6 +81,31 @@ def test_an_estimate_is_printed_as_an_estimate(table: str) -> None:
     assert data["formula"]["model"] == "sonic-mellanox"
 
 
+def test_a_row_whose_size_leaves_out_xoff_is_printed_without_a_negative_part(tmp_path: Path) -> None:
+    path = tmp_path / "table.ini"
+    path.write_text("100000 40m 1272 2544 81726 0\n", encoding="utf-8")
+    for cable in ("40m", "300m"):
+        answer = called("headroom", "--rate", "100Gbps", "--cable", cable, "--table", str(path), columns=200)
+        assert answer.code == 0
+        size = next(line for line in answer.out.splitlines() if line.startswith("= size"))
+        assert re.search(r" 1,272 .*other memory holds [0-9,]+ B of xon and xoff", size)
+        assert not re.search(r" -[0-9]", answer.out)
+
+
+def test_an_unknown_size_is_printed_with_its_reason_and_not_written_for_sonic(tmp_path: Path) -> None:
+    path = tmp_path / "table.ini"
+    path.write_text("100000 5m 56368 18432 55120 -3\n", encoding="utf-8")
+    port = ("headroom", "--rate", "100Gbps", "--cable", "2km", "--table", str(path))
+    answer = called(*port, columns=200)
+    assert answer.code == 0
+    assert "size unknown (100 Gb/s, 2,000 m)" in answer.out.splitlines()[0]
+    assert "warning: the size is unknown: the table does not show whether the size includes xoff." in answer.out
+    answer = called(*port, "--for", "sonic")
+    assert (answer.code, answer.out) == (2, "")
+    assert "found no size for a port of 100000 Mb/s and 2000m" in answer.err
+    assert answer.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -212,6 +212,70 @@ def test_the_size_of_an_estimate_keeps_its_relation_to_xon_and_xoff() -> None:
     assert forebay.headroom("100Gbps", "200m", table=parse_table(NOKIA)).size == 1272
 
 
+@pytest.mark.parametrize(
+    ("row", "rate", "cable", "size"),
+    [
+        ("100000 40m 0 0 183263 -6 363506", "10Gbps", "5m", 0),
+        ("100000 5m 1248 2288 165568 0", "100Gbps", "300m", 1248),
+        ("100000 5m 1248 2288 165568 0", "10Gbps", "5m", 1248),
+        ("800000 5m 8636 0 724662 0 3556", "10Gbps", "5m", 8636),
+        ("800000 5m 8636 0 724662 0 3556", "400Gbps", "500m", 8636),
+        ("100000 40m 19456 19456 49152 0", "100Gbps", "300m", 19_456),
+    ],
+    ids=["5010", "7050SX3-long", "7050SX3-slow", "7060X6-slow", "7060X6-long", "shared-pool"],
+)
+def test_a_size_without_xoff_stays_as_in_the_table(row: str, rate: str, cable: str, size: int) -> None:
+    found = forebay.headroom(rate, cable, table=parse_table(row))
+    assert found.size == size
+    assert sum(part.bytes for part in found.parts) == size
+
+
+def test_a_size_that_includes_xoff_and_a_constant_follows_xoff() -> None:
+    """Rows of Trident 2, in which the size is xoff + 1,248."""
+    table = parse_table("100000 40m 53872 18432 52624 -1\n100000 300m 92976 18432 91728 -1\n")
+    found = forebay.headroom("100Gbps", "200m", table=table)
+    assert found.size == found.xoff + 1248
+
+
+@pytest.mark.parametrize(
+    ("rows", "cable", "reason"),
+    [
+        ("100000 5m 56368 18432 55120 -3\n100000 300m 56368 18432 55120 -3\n", "2km", "does not show whether"),
+        ("100000 5m 18796 0 445770 0\n100000 30m 8636 0 445770 0\n", "300m", "2 sizes that do not follow xoff"),
+        ("100000 5m 0 0 0 0\n", "300m", "does not show whether"),
+    ],
+    ids=["one-xoff", "two-sizes", "zeros"],
+)
+def test_a_size_that_the_table_does_not_show_is_unknown(rows: str, cable: str, reason: str) -> None:
+    found = forebay.headroom("100Gbps", cable, table=parse_table(rows))
+    assert found.size is None
+    assert "size unknown" in str(found)
+    assert found.to_dict()["size"] is None
+    assert found.table is not None
+    assert reason in (found.table.size_unknown or "")
+    assert any(reason in warning for warning in found.warnings)
+
+
+_SIZED = st.lists(
+    st.tuples(st.sampled_from([10_000, 100_000]), st.sampled_from([5, 300]), *[st.integers(0, 10**6)] * 3),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda row: row[:2],
+)
+
+
+@given(_SIZED, st.sampled_from(["1Gbps", "10Gbps", "800Gbps"]), st.sampled_from(["1m", "40m", "3km"]))
+@settings(max_examples=examples(300))
+def test_a_size_is_one_of_the_table_or_not_below_xon(
+    rows: list[tuple[int, int, int, int, int]], rate: str, cable: str
+) -> None:
+    table = parse_table("\n".join(f"{speed} {meters}m {a} {b} {c} 0" for speed, meters, a, b, c in rows))
+    found = forebay.headroom(rate, cable, table=table)
+    if found.size is not None:
+        assert found.size >= found.xon or found.size in {row.size for row in table.rows}
+        assert found.size >= 0
+
+
 def test_the_error_of_a_line_through_two_rows_is_not_known() -> None:
     fit = fit_of_rate(parse_table(MELLANOX), 100_000)
     assert fit is not None
@@ -247,7 +311,7 @@ def test_an_estimate_is_below_no_smaller_row_and_not_below_the_physical_minimum(
 ) -> None:
     table = parse_table("\n".join(f"{speed} {meters}m {xoff} 0 {xoff} 0" for speed, meters, xoff in rows))
     found = forebay.headroom(rate, cable, table=table)
-    assert sum(part.bytes for part in found.parts) == found.size
+    assert found.size is None or sum(part.bytes for part in found.parts) == found.size
     assert found.table is not None
     if found.table.row is None:
         assert found.xoff >= found.physical_minimum

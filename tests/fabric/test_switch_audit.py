@@ -19,6 +19,7 @@ from forebay.fabric.audit_answer import Audit, Finding, merged
 from forebay.fabric.lookup_table import parse_table
 from forebay.fabric.sonic_devices import RELEASES
 from forebay.fabric.switch_audit import audit_text
+from tests.support.commands import called
 from tests.support.tiers import examples
 
 Tables = dict[str, Any]
@@ -474,7 +475,8 @@ def test_any_wrong_value_leaves_the_rest_audited(data: st.DataObject) -> None:
 @given(st.data())
 def test_a_truncated_file_is_audited_up_to_its_end(data: st.DataObject) -> None:
     text = json.dumps(sound(), indent=1)
-    audit = audit_text(text[: data.draw(st.integers(1, len(text) - 1))])
+    first_table = text.index("}")
+    audit = audit_text(text[: data.draw(st.integers(first_table, len(text) - 1))])
     (finding,) = (each for each in audit.findings if each.kind == "syntax")
     assert finding.is_error
 
@@ -493,7 +495,8 @@ def test_a_key_that_is_twice_in_a_file_is_an_error_and_the_later_one_counts() ->
 
 
 @pytest.mark.parametrize(
-    "text", ['{"BUFFER_PG": {"Ethernet0|3": {"profile": "a"},}}', '{"BUFFER_PG": nul}', '{"BUFFER_PG" {}}', "{", '{"']
+    "text",
+    ['{"BUFFER_PG": {"Ethernet0|3": {"profile": "a"},}}', '{"BUFFER_PG": {}, "PORT": nul}', '{"BUFFER_PG": {}, "'],
 )
 def test_a_fault_of_the_json_is_one_line(text: str) -> None:
     syntax = [each for each in audit_text(text).findings if each.kind == "syntax"]
@@ -501,9 +504,31 @@ def test_a_fault_of_the_json_is_one_line(text: str) -> None:
     assert syntax[0].lines == (1,)
 
 
-@pytest.mark.parametrize("text", ["[]", "7", '"x"'])
-def test_a_file_that_is_no_object_has_one_error(text: str) -> None:
-    assert [each.kind for each in audit_text(text).findings] == ["wrong-type"]
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "line 1: found an empty file"),
+        ("[]", "line 1: found a list instead of an object of tables"),
+        ("7", "line 1: found "),
+        ('"x"', "line 1: found "),
+        ("\0" * 100_000, "found the word"),
+        ("[" * 200_000, "line 1: found more than 64 levels of brackets"),
+        ("{", "line 1: found the end of the file"),
+        ('{"BUFFER_PG" {}}', "line 1: "),
+        ('{"VLAN": {"a": {}},}', "line 1: a comma before the closing bracket is no JSON"),
+        ("null", "no table about buffers; allowed"),
+    ],
+    ids=["empty", "list", "number", "text", "zeros", "brackets", "open", "colon", "other", "null"],
+)
+def test_a_file_without_a_table_about_buffers_is_no_audit(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "config_db.json"
+    path.write_text(text, encoding="utf-8")
+    answer = called("translate", str(path))
+    assert (answer.code, answer.out) == (2, "")
+    assert reason in answer.err
+    assert "allowed: a config_db.json" in answer.err
+    assert answer.err.count("\n") == 1
+    assert len(answer.err) < 500
 
 
 def test_a_key_that_is_twice_in_a_table_about_something_else_is_no_finding() -> None:

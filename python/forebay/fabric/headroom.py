@@ -387,4 +387,5 @@ def _estimated(answer: TableAnswer, port: LosslessPort) -> tuple[str, ...]:
     if answer.row is not None:
         return ()
     place = f"{port.rate_mbps / 1000:g} Gb/s and {length_text(port.cable_m)}"
-    return (f"this is an estimate and no value of the device: the table has no row for {place}",)
+    warning = f"this is an estimate and no value of the device: the table has no row for {place}"
+    return (warning,) if answer.size_unknown is None else (warning, f"the size is unknown: {answer.size_unknown}")

@@ -20,7 +20,7 @@ class HeadroomProfile:
     name: str
     xon: int
     xoff: int
-    size: int
+    size: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,10 @@ class Headroom:
         SONiC release whose calculation was used.
     rate_bps, cable_m, mtu, lossless_mtu : number
         The port: bits per second, meters, bytes.
-    xon, xoff, size : int
-        Occupancy at which the peer may resume, headroom after the pause frame, reserved memory; in bytes.
+    xon, xoff : int
+        Occupancy at which the peer may resume, and headroom after the pause frame; in bytes.
+    size : int or None
+        Reserved memory in bytes; None if a table does not show it. `table.size_unknown` has the reason.
     parts : tuple of HeadroomPart
         The terms; all of them add up to `size`.
     rounding : int
@@ -70,7 +72,7 @@ class Headroom:
     lossless_mtu: int
     xon: int
     xoff: int
-    size: int
+    size: int | None
     parts: tuple[HeadroomPart, ...]
     rounding: int
     round_trip_bytes: float
@@ -92,4 +94,5 @@ class Headroom:
         return json.dumps(self.to_dict(), indent=indent)
 
     def __str__(self) -> str:
-        return f"xoff {self.xoff:,} B, xon {self.xon:,} B, size {self.size:,} B"
+        size = "unknown" if self.size is None else f"{self.size:,} B"
+        return f"xoff {self.xoff:,} B, xon {self.xon:,} B, size {size}"

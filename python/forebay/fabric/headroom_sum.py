@@ -23,7 +23,8 @@ class HeadroomPart:
     name : str
         Cause of the bytes, such as "cable, both directions".
     bytes : int
-        Whole bytes. The parts are rounded so that they add up exactly.
+        Whole bytes. The parts are rounded so that they add up exactly. A part of `size` is negative for memory that
+        the device holds outside of the size.
     of : str
         "xoff", "xon", or "size" for a part that only the size has.
     formula : str
@@ -52,15 +53,15 @@ class HeadroomSum:
         Headroom: bytes that may arrive after the port has sent the pause frame.
     xon : int
         Occupancy of the priority group at which the peer may resume.
-    size : int
-        Memory that the port reserves for the priority group.
+    size : int or None
+        Memory that the port reserves for the priority group; None if a table does not show it.
     parts : tuple of HeadroomPart
         The terms; all of them add up to `size`.
     """
 
     xoff: int
     xon: int
-    size: int
+    size: int | None
     parts: tuple[HeadroomPart, ...]
 
     @property
@@ -114,11 +115,11 @@ class SumBuilder:
                 formula = f"{unit}, rounded down"
             self.parts.append(HeadroomPart(name, total - whole, target, formula, source, is_rounding=total > whole))
 
-    def result(self, xoff: int, xon: int, size: int) -> HeadroomSum:
+    def result(self, xoff: int, xon: int, size: int | None) -> HeadroomSum:
         """The sum, after a check that its parts add up."""
         for target, total in (("xoff", xoff), ("xon", xon)):
             assert sum(part.bytes for part in self.parts if part.of == target) == total, target
-        assert sum(part.bytes for part in self.parts) == size
+        assert size is None or sum(part.bytes for part in self.parts) == size >= 0
         return HeadroomSum(xoff, xon, size, tuple(self.parts))
 
 

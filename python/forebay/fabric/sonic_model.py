@@ -182,7 +182,7 @@ class _Plugin:
 
     def close_with_pool(self, builder: SumBuilder, xoff: int, xon: int) -> HeadroomSum:
         """The sum of a port whose headroom is in a shared pool: its size is xon."""
-        formula = f"xoff {bytes_text(xoff)}, which the pool holds"
+        formula = f"xon; the shared pool holds xoff, {bytes_text(xoff)}"
         term = Term("shared headroom pool", -float(xoff), formula, self.source)
         builder.add("size", [term], -xoff, "", self.source)
         return builder.result(xoff, xon, xon)

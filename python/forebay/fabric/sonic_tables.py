@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 
+from forebay.errors import InputError
 from forebay.fabric.headroom_answer import Headroom
 from forebay.fabric.switch_headroom import LOSSLESS_POOL
 
@@ -34,10 +35,20 @@ def headroom_tables(found: Headroom, port: str = PORT, priorities: Sequence[int]
         Name of the port.
     priorities : sequence of int
         Lossless priorities, each with a group of its number.
+
+    Raises
+    ------
+    InputError
+        If the size of the group is unknown.
     """
     speed, cable = str(found.rate_bps // 10**6), f"{math.ceil(found.cable_m)}m"
     profile = f"pg_lossless_{speed}_{cable}_profile"
     row = None if found.table is None else found.table.row
+    if found.size is None:
+        reason = "" if found.table is None else f": {found.table.size_unknown}"
+        raise InputError(
+            f"{found.source}: found no size for a port of {speed} Mb/s and {cable}{reason}; allowed: a row"
+        )
     fields = {"pool": LOSSLESS_POOL, "size": str(found.size), "xon": str(found.xon), "xoff": str(found.xoff)}
     if row is not None and row.xon_offset is not None:
         fields["xon_offset"] = str(row.xon_offset)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from forebay.errors import InputError
@@ -82,12 +82,14 @@ def audit_text(text: str, name: str = "config_db.json", table: LookupTable | Pat
     Raises
     ------
     InputError
-        If the text is no object, or nothing in it is about buffers.
+        If nothing in the text is about buffers: it is empty, is no object of tables, has other tables, or breaks off
+        before the first table that the audit knows.
     """
     tables = parse_tables(text, KNOWN_FIELDS)
-    if not any(known in tables for known in KNOWN_FIELDS) and not tables.faults:
+    if not any(known in tables for known in KNOWN_FIELDS):
         raise InputError(
-            f"{name}: found no table about buffers; allowed: a config_db.json with tables such as BUFFER_PG"
+            f"{name}: found no table about buffers{_first_fault(tables.faults)}; allowed: a config_db.json with tables "
+            "such as BUFFER_PG"
         )
     switch, findings = read_switch(tables)
     if isinstance(table, Path):
@@ -113,6 +115,15 @@ def audit_text(text: str, name: str = "config_db.json", table: LookupTable | Pat
         sum(known not in KNOWN_FIELDS for known in tables.entries),
         sum(finding.kind == "unknown-field" for finding in findings),
     )
+
+
+def _first_fault(faults: Sequence[Finding]) -> str:
+    """The first fault of a text as the reason of an error, such as " (line 1: found an empty file)"."""
+    if not faults:
+        return ""
+    text = faults[0].text.removesuffix(" Nothing after it is read.").rstrip(".")
+    line = f"line {faults[0].lines[0]}: " if faults[0].lines else ""
+    return f" ({line}{text[:1].lower()}{text[1:]})"
 
 
 def _table_findings(table: LookupTable, reader: HeadroomReader, groups: tuple[GroupHeadroom, ...]) -> Iterator[Finding]:

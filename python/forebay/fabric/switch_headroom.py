@@ -196,7 +196,7 @@ class HeadroomReader:
         """The headroom that the dynamic model computes for a port."""
         pool = profile.pool if profile is not None and profile.pool else LOSSLESS_POOL
         found = None if port is None else self.computed(port, is_shared=self.is_shared(pool))
-        if found is None:
+        if found is None or found.size is None:
             return None
         default = self.switch.metadata.default_dynamic_th
         threshold = profile.dynamic_th if profile is not None and profile.dynamic_th is not None else default

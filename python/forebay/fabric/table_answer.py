@@ -14,6 +14,7 @@ from forebay.fabric.lookup_table import LookupTable, TableRow
 from forebay.fabric.pfc_timing import LosslessPort, physical_minimum, round_trip
 from forebay.fabric.table_audit import TableFinding, audit_table
 from forebay.fabric.table_fit import TableFit, fit_of_rate, fit_of_table, step_of
+from forebay.fabric.table_size import size_of_port
 from forebay.text.length import length_text
 
 __all__ = ["TableAnswer", "table_headroom"]
@@ -41,6 +42,8 @@ class TableAnswer:
         What is implausible in the table.
     broken : tuple of str
         Rows that cannot be used.
+    size_unknown : str or None
+        The reason why the size of the estimate is unknown; None if there is a size.
     """
 
     file: str
@@ -51,6 +54,7 @@ class TableAnswer:
     extrapolated: tuple[str, ...]
     findings: tuple[TableFinding, ...]
     broken: tuple[str, ...]
+    size_unknown: str | None = None
 
 
 def table_headroom(table: LookupTable, port: LosslessPort, step: int | None = None) -> tuple[HeadroomSum, TableAnswer]:
@@ -70,7 +74,7 @@ def table_headroom(table: LookupTable, port: LosslessPort, step: int | None = No
     overall = fit_of_table(table)
     row = table.row(port.rate_mbps, port.cable_m)
     fit = None if row else next((each for each in fits if each.rate_mbps == port.rate_mbps), overall)
-    found = _of_row(row, table.name) if row else _estimate(table, port, fit or overall, step)
+    found, unknown = (_of_row(row, table.name), None) if row else _estimate(table, port, fit or overall, step)
     answer = TableAnswer(
         table.name,
         row,
@@ -80,6 +84,7 @@ def table_headroom(table: LookupTable, port: LosslessPort, step: int | None = No
         () if fit is None else _extrapolated(table, port, fit),
         audit_table(table, port.mtu, port.lossless_mtu),
         table.broken,
+        unknown,
     )
     return found, answer
 
@@ -89,18 +94,37 @@ def _of_row(row: TableRow, name: str) -> HeadroomSum:
     builder, place = SumBuilder(), f"{name}:{row.line}"
     builder.add("xoff", [Term("row of the table", float(row.xoff), "column xoff", place)], row.xoff, "", place)
     builder.add("xon", [Term("row of the table", float(row.xon), "column xon", place)], row.xon, "", place)
-    _close(builder, row.size - row.xoff - row.xon, place)
+    _close(builder, row.size - row.xoff - row.xon, "column size", place)
     return builder.result(row.xoff, row.xon, row.size)
 
 
-def _close(builder: SumBuilder, rest: int, place: str) -> None:
-    if rest:
-        name = "held outside of the reserved size" if rest < 0 else "reserved beside xon and xoff"
-        builder.add("size", [Term(name, float(rest), "size - xon - xoff", place)], rest, "", place)
+def _close(builder: SumBuilder, rest: int, relation: str, place: str) -> None:
+    """Add the difference between the size and the sum of xon and xoff."""
+    if rest < 0:
+        formula = f"{relation}; other memory holds {-rest:,} B of xon and xoff"
+        builder.add("size", [Term("held outside of the reserved size", float(rest), formula, place)], rest, "", place)
+    elif rest:
+        builder.add("size", [Term("reserved beside xon and xoff", float(rest), relation, place)], rest, "", place)
 
 
-def _estimate(table: LookupTable, port: LosslessPort, fit: TableFit, step: int) -> HeadroomSum:
-    """An estimate that is not below any row of a lower rate and a shorter cable, nor below the physical minimum."""
+def _estimate(table: LookupTable, port: LosslessPort, fit: TableFit, step: int) -> tuple[HeadroomSum, str | None]:
+    """The estimate for a port, and the reason if its size is unknown."""
+    builder = SumBuilder()
+    terms, xoff = _estimated_xoff(table, port, fit, step)
+    builder.add("xoff", terms, xoff, f"{step} B", table.name)
+    near = _neighbors(table, port.rate_mbps)
+    xon = max(row.xon for row in near)
+    formula = f"largest xon at {near[0].rate_mbps / 1000:g} Gb/s"
+    builder.add("xon", [Term("rows of the table", float(xon), formula, table.name)], xon, "", table.name)
+    found = size_of_port(table, near, xon, xoff)
+    if found.size is None:
+        return builder.result(xoff, xon, None), found.reason
+    _close(builder, found.size - xoff - xon, found.reason, table.name)
+    return builder.result(xoff, xon, found.size), None
+
+
+def _estimated_xoff(table: LookupTable, port: LosslessPort, fit: TableFit, step: int) -> tuple[list[Term], int]:
+    """An xoff that is not below any row of a lower rate and a shorter cable, nor below the physical minimum."""
     cable = round_trip(port.rate_mbps, port.cable_m)
     terms = [
         Term("intercept of the fit", fit.intercept, f"{fit.rows} rows by least squares", table.name),
@@ -115,17 +139,7 @@ def _estimate(table: LookupTable, port: LosslessPort, fit: TableFit, step: int) 
         terms.append(Term("raise", floor - total, reason, table.name))
         total = float(floor)
     # The line is computed in floating point: a billionth of a byte above a multiple of the step is that multiple.
-    xoff = math.ceil(total / step - 1e-9) * step
-    near = _neighbors(table, port.rate_mbps)
-    xon = max(row.xon for row in near)
-    beside = {row.size - row.xon - row.xoff for row in near}
-    size = xoff + xon + beside.pop() if len(beside) == 1 else max(row.size for row in near)
-    builder = SumBuilder()
-    builder.add("xoff", terms, xoff, f"{step} B", table.name)
-    formula = f"largest xon at {near[0].rate_mbps / 1000:g} Gb/s"
-    builder.add("xon", [Term("rows of the table", float(xon), formula, table.name)], xon, "", table.name)
-    _close(builder, size - xoff - xon, table.name)
-    return builder.result(xoff, xon, size)
+    return terms, math.ceil(total / step - 1e-9) * step
 
 
 def _floor(table: LookupTable, port: LosslessPort) -> tuple[int, str]:

@@ -14,6 +14,7 @@ from forebay.text.length import length_text
 
 if TYPE_CHECKING:
     from forebay.fabric.headroom_answer import Headroom
+    from forebay.fabric.headroom_sum import HeadroomPart
     from forebay.fabric.table_answer import TableAnswer
     from forebay.fabric.table_fit import TableFit
 
@@ -43,7 +44,7 @@ def headroom_lines(found: Headroom, width: int) -> list[str]:
         lines += ["", *_table(found.table, width)]
     if found.others:
         head = ("the same port in", "xoff", "xon", "size")
-        rows = [(each.name, f"{each.xoff:,}", f"{each.xon:,}", f"{each.size:,}") for each in found.others]
+        rows = [(each.name, f"{each.xoff:,}", f"{each.xon:,}", _amount(each.size)) for each in found.others]
         lines += ["", *_grid([head, *rows], width)]
     assumed = found.assumptions if found.formula is None else found.formula.assumptions
     if assumed:
@@ -57,7 +58,7 @@ def headroom_lines(found: Headroom, width: int) -> list[str]:
 def _head(found: Headroom) -> Iterator[str]:
     """The answer in three lines."""
     place = f"{exactly(bandwidth(found.rate_bps))}, {length_text(found.cable_m)}"
-    yield f"xoff {found.xoff:,} B, xon {found.xon:,} B, size {found.size:,} B ({place})"
+    yield f"{found} ({place})"
     yield _origin(found)
     yield f"Rounding up wastes {found.rounding:,} B. The physical minimum is {found.physical_minimum:,} B."
 
@@ -78,12 +79,28 @@ def _parts(found: Headroom, width: int) -> list[str]:
     """The table of the parts, with the sum of each value."""
     rows: list[tuple[str, str, str]] = [("part", "bytes", "formula")]
     for target, title in (("xoff", "xoff"), ("xon", "xon"), ("size", "")):
-        parts = [part for part in found.parts if part.of == target]
+        parts = [part for part in found.parts if part.of == target and not _is_outside(part)]
         rows += [(part.name, f"{part.bytes:,}", part.formula) for part in parts]
         if title and parts:
             rows.append((f"= {title}", f"{sum(part.bytes for part in parts):,}", ""))
-    rows.append(("= size", f"{found.size:,}", ""))
+    rows.append(("= size", _amount(found.size), _outside(found)))
     return _grid(rows, width, last_is_text=True)
+
+
+def _is_outside(part: HeadroomPart) -> bool:
+    """Whether the part takes from the size what the device holds in other memory."""
+    return part.of == "size" and part.bytes < 0
+
+
+def _outside(found: Headroom) -> str:
+    """The reason why the size is less than xon and xoff together, or unknown."""
+    if found.table is not None and found.table.size_unknown is not None:
+        return found.table.size_unknown
+    return "; ".join(part.formula for part in found.parts if _is_outside(part))
+
+
+def _amount(size: int | None) -> str:
+    return "unknown" if size is None else f"{size:,}"
 
 
 def _table(answer: TableAnswer, width: int) -> list[str]:
