@@ -87,8 +87,8 @@ fn a_headroom_that_is_too_small_by_one_byte_loses_packets() {
     assert!(warned(&less) && !warned(&exact));
 }
 
-/// A packet that crosses `xoff` is lost if there is no headroom. It begins a pause all the same, and
-/// the pause ends.
+/// A packet that crosses `xoff` is lost if there is no headroom. It begins a pause all the same,
+/// and the pause ends.
 #[test]
 fn a_packet_that_finds_no_headroom_begins_a_pause() {
     let senders = 8.0;
