@@ -8,6 +8,10 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use crate::parameter::{Description, Parameter, ParameterKind, Value};
 
+/// Largest window of a user's controller, in packets: 24 GB of full packets, which is 120 ms at 1.6
+/// Tb/s. A sender of a larger one would send at one instant for minutes.
+pub const MOST_WINDOW: f64 = (1_u64 << 24) as f64;
+
 /// Algorithms that a program registers while it runs, by their names.
 #[derive(Debug)]
 pub struct Registry<T>(RwLock<BTreeMap<&'static str, T>>);

@@ -300,7 +300,7 @@ impl CustomControl for ModuleControl {
             &exchange,
         ) {
             Ok((0.0, _)) => None,
-            Ok((rate, _)) if rate > 0.0 => Some(Pace {
+            Ok((rate, _)) if rate > 0.0 && rate.is_finite() => Some(Pace {
                 rate: rate / (8.0 * self.payload),
                 quantum: 1.0,
             }),

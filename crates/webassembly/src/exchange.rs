@@ -3,14 +3,13 @@
 
 use forebay_congestion::packet::{Ack, CongestionEvent, Idle, LossState, Path, Sample, Window};
 use forebay_units::Time;
+use forebay_units::custom::MOST_WINDOW;
 use forebay_units::parameter::{Parameters, Value};
 
 /// Size of the structure, in bytes.
 pub const BYTES: usize = 256;
 /// Most parameters of a module.
 pub const MOST_PARAMETERS: usize = BYTES / 8;
-/// Largest window, in packets: the largest window of TCP in bytes (RFC 7323, section 2.2).
-pub const MOST_WINDOW: f64 = (1_u64 << 30) as f64;
 
 /// Offsets of the fields, in bytes.
 pub mod offset {
@@ -238,15 +237,15 @@ pub fn window(bytes: &[u8; 16], method: &str) -> Result<Window, String> {
         f64::from_le_bytes(number)
     });
     if !(0.0..=MOST_WINDOW).contains(&cwnd) {
-        let allowed = "a number of packets from 0 to 2^30";
+        let allowed = "a number of packets from 0 to 2^24";
         return Err(format!(
-            "`{method}` left the window {cwnd}; allowed: {allowed}"
+            "`{method}` left the window {cwnd:?}; allowed: {allowed}"
         ));
     }
     if ssthresh.is_nan() || ssthresh < 0.0 {
         let allowed = "a number of packets, 0 or more";
         return Err(format!(
-            "`{method}` left the threshold {ssthresh}; allowed: {allowed}"
+            "`{method}` left the threshold {ssthresh:?}; allowed: {allowed}"
         ));
     }
     Ok(Window {

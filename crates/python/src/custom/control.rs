@@ -8,8 +8,10 @@ use forebay_congestion::Description;
 use forebay_congestion::custom::{Custom, CustomControl, register};
 use forebay_congestion::packet::{self, Capabilities, LossState, Pace, Path, Requirements, Window};
 use forebay_random::StreamKey;
+use forebay_units::custom::MOST_WINDOW;
 use forebay_units::parameter::Parameters;
 use forebay_units::{Bytes, Time};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -159,15 +161,16 @@ impl PythonControl {
             object.setattr(intern!(py, "cwnd"), before.cwnd)?;
             object.setattr(intern!(py, "ssthresh"), before.ssthresh)?;
             work(py, object)?;
-            let cwnd = if own.window {
-                object.call_method0(intern!(py, "window"))?
+            let (cwnd, named) = if own.window {
+                let found = object.call_method0(intern!(py, "window"))?;
+                (found, "`window` returned")
             } else {
-                object.getattr(intern!(py, "cwnd"))?
+                (object.getattr(intern!(py, "cwnd"))?, "`cwnd` is")
             };
             let ssthresh = object.getattr(intern!(py, "ssthresh"))?;
             Ok(Window {
-                cwnd: packets(&cwnd, "window", false)?.max(1.0),
-                ssthresh: packets(&ssthresh, "ssthresh", true)?,
+                cwnd: packets(&cwnd, named, MOST_WINDOW)?.max(1.0),
+                ssthresh: packets(&ssthresh, "`ssthresh` is", f64::INFINITY)?,
             })
         });
     }
@@ -179,11 +182,19 @@ fn state(method: &str, now: Option<Time>, window: Window) -> String {
     format!("in `{method}`{at}, window {:.6} packets", window.cwnd)
 }
 
-/// The number of packets that a method returned.
-fn packets(found: &Bound<'_, PyAny>, method: &str, endless: bool) -> PyResult<f64> {
+/// The number of packets that a method returned or left. `named` begins the sentence about another
+/// value.
+fn packets(found: &Bound<'_, PyAny>, named: &str, most: f64) -> PyResult<f64> {
     let number = found.extract::<f64>().ok();
-    let number = number.filter(|x| *x >= 0.0 && (endless || x.is_finite()));
-    number.ok_or_else(|| wrong_value(method, &shown(found), "a number of packets, 0 or more"))
+    number.filter(|x| (0.0..=most).contains(x)).ok_or_else(|| {
+        let allowed = if most.is_finite() {
+            "a number of packets from 0 to 2^24"
+        } else {
+            "a number of packets, 0 or more"
+        };
+        let text = format!("{named} {}; allowed: {allowed}", shown(found));
+        PyValueError::new_err(text)
+    })
 }
 
 /// A value in a short text of one line.
@@ -255,7 +266,7 @@ impl CustomControl for PythonControl {
             let object = self.object.bind(py);
             object.setattr(intern!(py, "ssthresh"), window.ssthresh)?;
             let found = object.call_method0(intern!(py, "recovery_floor"))?;
-            packets(&found, "recovery_floor", true)
+            packets(&found, "`recovery_floor` returned", f64::INFINITY)
         })
     }
 
@@ -272,10 +283,12 @@ impl CustomControl for PythonControl {
                 return Ok(None);
             }
             let rate = found.extract::<f64>().ok();
-            rate.filter(|rate| *rate > 0.0).map(Some).ok_or_else(|| {
-                let allowed = "None, or bits per second above 0";
-                wrong_value("pacing_rate", &shown(&found), allowed)
-            })
+            rate.filter(|rate| *rate > 0.0 && rate.is_finite())
+                .map(Some)
+                .ok_or_else(|| {
+                    let allowed = "None, or bits per second above 0";
+                    wrong_value("pacing_rate", &shown(&found), allowed)
+                })
         });
         rate.map(|rate| Pace {
             rate: rate / (8.0 * self.payload),

@@ -69,7 +69,8 @@ impl Module {
         if abi != ABI {
             return Err(format!("`forebay_abi` returned {abi}; allowed: {ABI}"));
         }
-        let facts = Facts::read(&running.description()?, module.has("on_sample"))?;
+        let has_samples = module.has("on_sample") || module.has("pacing_rate");
+        let facts = Facts::read(&running.description()?, has_samples)?;
         module.facts = Arc::new(facts);
         Ok(module)
     }
