@@ -50,6 +50,19 @@ workload = { all_to_all = { size = "200kB", pause = "1ms" } }
 warmup = "0s"
 measure = "4s"
 """
+SWIFT = """
+[link]
+rate = "10Gbps"
+buffer = "1MB"
+[[flows]]
+count = 10
+rtt = "20us"
+packet = "1500B"
+cca = { kind = "swift" }
+[run]
+warmup = "100ms"
+measure = "200ms"
+"""
 
 
 @pytest.mark.parametrize(
@@ -66,6 +79,28 @@ def test_a_lost_tail_delays_a_round_by_the_minimum_timeout(changes: list[str], r
     assert row in PAGE.read_text(encoding="utf-8")
     report = Scenario.parse(ALL_TO_ALL).changed(*changes).run(seed=1)
     assert report.groups[0].metrics["request_time_p50_s"].mean == pytest.approx(round_ms / 1000, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("cca", "row", "delay_us", "jain"),
+    [
+        ('{ kind = "swift" }', '| `"swift"` | 141 µs | 0.27 |', 141, 0.27),
+        (
+            '{ kind = "swift", base_target = "40us" }',
+            '| `{ kind = "swift", base_target = "40us" }` | 34 µs | 1.00 |',
+            34,
+            1.0,
+        ),
+    ],
+    ids=["automatic", "fixed"],
+)
+def test_swift_without_a_base_target_keeps_a_queue_and_shares_unevenly(
+    cca: str, row: str, delay_us: float, jain: float
+) -> None:
+    assert row in PAGE.read_text(encoding="utf-8")
+    metrics = Scenario.parse(SWIFT.replace('{ kind = "swift" }', cca)).run(seed=1).metrics
+    assert metrics["queue_delay_mean_s"].mean == pytest.approx(delay_us * 1e-6, rel=0.03)
+    assert metrics["jain_index"].mean == pytest.approx(jain, abs=0.01)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
