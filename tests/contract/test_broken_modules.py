@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from checks import rust_modules
 from forebay.algorithms.template import template_files
 from forebay.contract.conforming import conformance
 from forebay.contract.module_probe import probed_module, small_window
 from forebay.storage.files import write_all
-from tests.support import rust_modules
 
 pytestmark = pytest.mark.skipif(not rust_modules.can_build(), reason="no Rust for wasm32-unknown-unknown")
 

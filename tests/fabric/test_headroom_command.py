@@ -102,7 +102,8 @@ def test_an_unknown_size_is_printed_with_its_reason_and_not_written_for_sonic(tm
     assert "warning: the size is unknown: the table does not show whether the size includes xoff." in answer.out
     answer = called(*port, "--for", "sonic")
     assert (answer.code, answer.out) == (2, "")
-    assert "found no size for a port of 100000 Mb/s and 2000m" in answer.err
+    assert "found no size for a port of 100000 Mb/s and 2000m (the table does not show whether" in answer.err
+    assert answer.err.endswith("; allowed: a table with a row for it\n")
     assert answer.err.count("\n") == 1
 
 

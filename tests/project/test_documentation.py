@@ -21,9 +21,9 @@ import click
 import pytest
 
 import forebay as forebay_package
+from checks import rust_modules
 from forebay.algorithms.template import template_files
 from forebay.storage.files import write_all
-from tests.support import rust_modules
 from tests.support.browsers import lacking
 from tests.support.commands import forebay, steady
 from tests.support.documentation import Block, Command, Kind, agrees, blocks, commands, inline, without_choices

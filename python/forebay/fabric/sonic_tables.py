@@ -45,9 +45,10 @@ def headroom_tables(found: Headroom, port: str = PORT, priorities: Sequence[int]
     profile = f"pg_lossless_{speed}_{cable}_profile"
     row = None if found.table is None else found.table.row
     if found.size is None:
-        reason = "" if found.table is None else f": {found.table.size_unknown}"
+        reason = "" if found.table is None else f" ({found.table.size_unknown})"
         raise InputError(
-            f"{found.source}: found no size for a port of {speed} Mb/s and {cable}{reason}; allowed: a row"
+            f"{found.source}: found no size for a port of {speed} Mb/s and {cable}{reason}; allowed: a table with a "
+            "row for it"
         )
     fields = {"pool": LOSSLESS_POOL, "size": str(found.size), "xon": str(found.xon), "xoff": str(found.xoff)}
     if row is not None and row.xon_offset is not None:
