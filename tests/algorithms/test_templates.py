@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from checks import rust_modules
 from forebay import Scenario
 from forebay.algorithms.template import LANGUAGES, template_files
 from forebay.errors import InputError
 from forebay.storage.files import write_all
-from tests.support import c_modules, rust_modules
+from tests.support import c_modules
 from tests.support.commands import forebay
 from tests.support.paths import ROOT
 

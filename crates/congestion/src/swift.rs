@@ -206,7 +206,7 @@ impl Registered for SwiftController {
         parameters: &[
             Parameter {
                 name: "base_target",
-                meaning: "Base of the target: round-trip time of a path of one hop with few flows (section 3.5). Automatic: 1.5 times the shortest round-trip time that the flow measured.",
+                meaning: "Base of the target: round-trip time of a path of one hop with few flows (section 3.5). Automatic: 1.5 times the shortest round-trip time that the flow measured. Set it in fabrics: a flow that begins at a full queue measures the queue, too.",
                 kind: ParameterKind::Time,
                 default: Value::Automatic,
             },
