@@ -25,7 +25,7 @@ from tests.support.paths import ROOT
 #: A name that no other test uses, because all modules of Rust are built in one folder.
 NAME = "mine_of_template"
 OFFSETS = ROOT / "crates" / "webassembly" / "src" / "exchange.rs"
-INTERFACE = ROOT / "crates" / "webassembly" / "src" / "module.rs"
+INTERFACE = ROOT / "crates" / "webassembly" / "src" / "interface.rs"
 
 RUN: dict[str, Any] = {"warmup": "1s", "measure": "6s", "replications": 2}
 #: Slow start and large windows; timeouts and the smallest threshold.
