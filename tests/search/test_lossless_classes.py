@@ -133,6 +133,8 @@ def test_goals_that_no_port_meets_are_undecided_and_the_nearest_port_still_loses
     found = size_port(Scenario.parse(CLASSES), ["storage.request_time_p99<=1us"], quick=True)
     assert (found.verdict, found.confidence) == ("undecided", None)
     assert "no proof" in found.reason
+    assert "storage.xoff" in found.reason
+    assert "pool" not in found.reason, "a goal that no pool meets decides no pool"
     assert found.goals["storage.loss_rate"].met
     assert all(each.recommended is None for each in found.values)
 
