@@ -233,6 +233,23 @@ def test_the_classes_of_a_link_before_are_senders_of_their_own() -> None:
     assert need.packet_bytes == 3000
 
 
+def test_classes_in_a_fabric_are_refused_with_what_is_allowed() -> None:
+    resolved = Scenario.load("@storage-roce-100g").resolved
+    port = dict(resolved["fabric"]["port"])
+    lossless = {"name": "rdma", "groups": ["reads"], "pfc": port.pop("pfc")}
+    queue = {"kind": "classes", "classes": [lossless, {"name": "rest", "buffer": "1MB"}]}
+    fabric = {**resolved["fabric"], "port": {**port, "queue": queue}, "nic": {"queue": queue_of_hosts()}}
+    data = {**resolved, "fabric": fabric, "goal": {}}
+    del data["links"]
+    scenario = Scenario.parse(json.dumps(data), "json")
+    with pytest.raises(InputError, match=r"classes in the ports of a fabric; allowed: .* `forebay check`"):
+        size_port(scenario)
+
+
+def queue_of_hosts() -> dict[str, object]:
+    return {"kind": "classes", "classes": [{"name": "rdma", "groups": ["reads"]}, {"name": "rest"}]}
+
+
 def test_a_lossy_class_without_a_buffer_is_named_if_no_values_are_found() -> None:
     text = CLASSES.replace('buffer = "1MB"\n', "")
     found = size_port(Scenario.parse(text), quick=True)
