@@ -133,6 +133,8 @@ def test_goals_that_no_port_meets_are_undecided_and_the_nearest_port_still_loses
     found = size_port(Scenario.parse(CLASSES), ["storage.request_time_p99<=1us"], quick=True)
     assert (found.verdict, found.confidence) == ("undecided", None)
     assert "no proof" in found.reason
+    assert "storage.xoff" in found.reason
+    assert "pool" not in found.reason, "a goal that no pool meets decides no pool"
     assert found.goals["storage.loss_rate"].met
     assert all(each.recommended is None for each in found.values)
 
@@ -229,6 +231,23 @@ def test_the_classes_of_a_link_before_are_senders_of_their_own() -> None:
     need = headroom_need({**resolved, "links": [before, *resolved["links"]], "flows": flows}, "storage")
     assert need.senders == 1
     assert need.packet_bytes == 3000
+
+
+def test_classes_in_a_fabric_are_refused_with_what_is_allowed() -> None:
+    resolved = Scenario.load("@storage-roce-100g").resolved
+    port = dict(resolved["fabric"]["port"])
+    lossless = {"name": "rdma", "groups": ["reads"], "pfc": port.pop("pfc")}
+    queue = {"kind": "classes", "classes": [lossless, {"name": "rest", "buffer": "1MB"}]}
+    fabric = {**resolved["fabric"], "port": {**port, "queue": queue}, "nic": {"queue": queue_of_hosts()}}
+    data = {**resolved, "fabric": fabric, "goal": {}}
+    del data["links"]
+    scenario = Scenario.parse(json.dumps(data), "json")
+    with pytest.raises(InputError, match=r"classes in the ports of a fabric; allowed: .* `forebay check`"):
+        size_port(scenario)
+
+
+def queue_of_hosts() -> dict[str, object]:
+    return {"kind": "classes", "classes": [{"name": "rdma", "groups": ["reads"]}, {"name": "rest"}]}
 
 
 def test_a_lossy_class_without_a_buffer_is_named_if_no_values_are_found() -> None:

@@ -217,6 +217,8 @@ def test_the_headroom_of_a_fabric_is_that_of_the_port_with_the_fastest_sender() 
     # A port to a host has three other hosts at 100 Gb/s and two spines at 200 Gb/s before it, all behind 100 m.
     assert need.senders == 5
     assert need.delay_bytes == pytest.approx(200e9 / 8 * (2 * 100 / 198e6 + 2e-6), rel=1e-4)
+    hosts = headroom_need(scenario.changed(("law", "fabric.nic.rate", "400Gbps")).resolved)
+    assert hosts.delay_bytes == pytest.approx(2 * need.delay_bytes)
     small = scenario.changed(("law", "fabric.port.pfc.headroom", f"{need.rounded}B")).run()
     assert not [warning for warning in small.warnings if warning.kind is Kind.LOSSLESS_DROPS]
     assert need.delay_bytes <= small.metrics["headroom_max_bytes"].mean <= need.exact

@@ -190,7 +190,8 @@ def port_values(scenario: Scenario) -> PortValues:
     Raises
     ------
     InputError
-        If the target link has no `pfc`, and no class has it.
+        If the target link has no `pfc`, and no class has it. Also for classes in a fabric, whose keys have no form of
+        the target link.
     """
     resolved = scenario.resolved
     if not is_lossless(resolved):
@@ -201,6 +202,12 @@ def port_values(scenario: Scenario) -> PortValues:
     if isinstance(queue, Queue):
         found = [*_pausing(link["pfc"]), *_marking(queue), *_sharing(resolved, link)]
         return PortValues(scenario, tuple(found), {"": headroom_need(resolved)})
+    if "fabric" in resolved:
+        text = (
+            "found lossless classes in the ports of a fabric; allowed: classes of a port of [[links]], `pfc` of all "
+            "ports, or `forebay check` with --set fabric.port.queue.classes.NAME.pfc.xoff=SIZE"
+        )
+        raise InputError(text, "fabric.port.queue")
     classes = port_classes(scenario)
     parts, queues = {part["name"]: part for part in link["queue"]["classes"]}, dict(Port.of(scenario).queues())
     found, needs = [], {}
