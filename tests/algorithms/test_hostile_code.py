@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +234,63 @@ def test_the_consent_of_a_command_ends_with_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text(encoding="utf-8") + "\n# changed\n", "utf-8")
     with pytest.raises(InputError, match="only with your consent"):
         Scenario.load(path)
+
+
+@pytest.mark.parametrize("name", ["kind", "python", "wasm", "kernel", "source"])
+def test_a_parameter_with_a_taken_name_is_refused(tmp_path: Path, name: str) -> None:
+    path = scenario(tmp_path)
+    code = (tmp_path / "mine.py").read_text(encoding="utf-8").replace("gain:", f"{name}:")
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    with pytest.raises(CodeError, match=f"found the name `{name}`, which is taken"):
+        Scenario.load(path, allow_code=True)
+
+
+@pytest.mark.parametrize("verb", ["sweep", "recommend"])
+@pytest.mark.parametrize(
+    "over", ['flows.f.cca={ python = "../mine.py:Mine" },cubic', 'flows.f.cca.python="mine.py:Mine","other.py:Other"']
+)
+def test_over_says_how_to_vary_code(tmp_path: Path, verb: str, over: str) -> None:
+    path = scenario(tmp_path)
+    options: list[str | Path] = ["--out", tmp_path / "out"] if verb == "sweep" else ["--goal", "utilization>=50%"]
+    done = forebay(verb, path, "--over", over, *options, "--allow-code")
+    assert done.code == 2
+    assert done.err.startswith("forebay: --over: flows.f.cca")
+    assert "which names code; allowed: name the file in the scenario" in done.err
+    assert "--over flows.f.cca.gain=1,2" in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_set_names_code_with_a_whole_table(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    done = forebay("run", path, "--set", 'flows.f.cca.python="mine.py:Mine"', "--allow-code", cwd=tmp_path)
+    assert done.code == 2
+    assert done.err.startswith("forebay: --set: flows.f.cca.python: found")
+    assert 'as in `flows.f.cca={ python = "mine.py:Mine" }`' in done.err
+    again = forebay("run", path, "--set", 'flows.f.cca={ python = "mine.py:Mine" }', "--allow-code", cwd=tmp_path)
+    assert again.code == 0, again.err
+
+
+@pytest.mark.parametrize("part", ["on_ack", "enqueue"])
+def test_traces_of_code_are_drawn_without_consent(tmp_path: Path, part: str) -> None:
+    code = {
+        "on_ack": "self.slow_start(ack.acked)",
+        "enqueue": "return self.fits(packet) and not self.packets.append(packet)",
+    }
+    path = scenario(tmp_path, **{part: code[part]})
+    done = forebay("run", path, "--trace", tmp_path / "tr", "--set", "trace.every=10ms", "--allow-code")
+    assert done.code == 0, done.err
+    (tmp_path / "mine.py").unlink()
+    drawn = forebay("plot", tmp_path / "tr")
+    assert drawn.code == 0, drawn.err
+    assert "mine.py:Mine" in (tmp_path / "tr" / "traces.svg").read_text(encoding="utf-8")
+
+
+def test_drawing_traces_runs_none_of_their_code(tmp_path: Path) -> None:
+    path = scenario(tmp_path)
+    done = forebay("run", path, "--trace", tmp_path / "tr", "--set", "trace.every=10ms", "--allow-code")
+    assert done.code == 0, done.err
+    resolved = json.loads((tmp_path / "tr" / "scenario.json").read_text(encoding="utf-8"))
+    resolved["flows"][0]["cca"]["source"] = f"open({str(tmp_path / 'ran')!r}, 'w')"
+    (tmp_path / "tr" / "scenario.json").write_text(json.dumps(resolved), encoding="utf-8")
+    assert forebay("plot", tmp_path / "tr").code == 0
+    assert not (tmp_path / "ran").exists()

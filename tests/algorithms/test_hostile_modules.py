@@ -100,6 +100,11 @@ def test_nothing_runs_without_consent(tmp_path: Path) -> None:
     assert "--allow-code" in done.err
 
 
+def test_the_help_of_the_consent_speaks_of_modules(tmp_path: Path) -> None:
+    done = forebay("run", "--help", cwd=tmp_path)
+    assert "Python classes and WebAssembly modules" in " ".join(done.out.split())
+
+
 def test_the_laboratory_runs_no_module(tmp_path: Path) -> None:
     done = forebay("lab", scenario(tmp_path, EMPTY), "--no-open", "--out", tmp_path / "page.html")
     assert done.code == 2

@@ -156,3 +156,9 @@ def test_slow_code_fails_the_check_of_speed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", QUEUES)
 def test_a_broken_queue_discipline_fails_the_intended_check(tmp_path: Path, name: str) -> None:
     assert list(failures(broken(tmp_path, QUEUE, QUEUES[name]))) == [name]
+
+
+def test_losses_that_show_no_reaction_are_not_called_unseen(tmp_path: Path) -> None:
+    parts = {"on_ack": "self.cwnd = 3.0", "on_event": "self.cwnd = self.ssthresh = 3.0"}
+    found = control_checks.loss(Trials(subject(tmp_path, CONTROL, parts), tmp_path))
+    assert (found.verdict, found.figure) == ("note", "no single loss to judge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -125,6 +126,16 @@ def test_an_error_is_one_line_with_file_and_key(profile: str, rules: str, messag
         load_profiles(folder(tmp_path, a=profile, rules=rules))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "code", ['cca = { python = "mine.py:Mine" }', 'cca = { wasm = "mine.wasm" }'], ids=["python", "wasm"]
+)
+def test_a_profile_with_code_is_refused(code: str, tmp_path: Path) -> None:
+    text = re.sub(r"cca *= *[\"'][a-z]+[\"']", code, PROFILE)
+    assert code in text
+    with pytest.raises(InputError, match=r"a\.toml: flows\.0\.cca: .*because fleet runs no code of users$"):
+        load_profiles(folder(tmp_path, a=text))
 
 
 def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:

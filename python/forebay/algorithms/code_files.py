@@ -7,15 +7,16 @@ The text is therefore part of the resolved scenario, of its SHA-256 and of every
 from __future__ import annotations
 
 import base64
+import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.algorithms.loading import Role, is_wasm, register, registered
+from forebay.algorithms.loading import Role, is_wasm, name_of, register, registered
 from forebay.errors import InputError
 from forebay.inputs.scenario_text import line_of, tables_of
 from forebay.storage.safe_io import content
@@ -23,15 +24,19 @@ from forebay.storage.safe_io import content
 __all__ = [
     "ALLOWED",
     "FORBIDDEN",
+    "KEYS",
     "MOST_BYTES",
     "admit",
     "admit_all",
     "allowing",
     "changes_of_code",
+    "check_values",
     "code_in",
     "forbidding",
     "source_of",
+    "with_names",
     "with_sources",
+    "without_code",
 ]
 
 #: Whether the user consents that code of scenarios runs.
@@ -45,6 +50,7 @@ PLACE = "a file and a class, such as `mine.py:Mine`"
 WASM_PLACE = "a file such as `mine.wasm`"
 #: Keys that name code.
 KEYS = ("python", "wasm")
+QUOTES = "\"'"
 
 
 @contextmanager
@@ -101,6 +107,75 @@ def _mentions_code(text: str) -> bool:
     return any(key in text for key in KEYS)
 
 
+def without_code(tables: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
+    """A scenario that can be read without its code, for pictures of its results.
+
+    Parameters
+    ----------
+    tables : mapping
+        A resolved scenario as nested dictionaries.
+
+    Returns
+    -------
+    tuple of dict, mapping
+        The scenario with a built-in algorithm in place of each of a user, and the names of the replaced ones by key.
+    """
+    plain: dict[str, Any] = copy.deepcopy(dict(tables))
+    names = {}
+    for key, table, role in list(code_in(plain)):
+        place = str(table[_key_of(table) or ""])
+        names[key] = name_of(place, str(table.get("source", "")))
+        holder, last = _holder(plain, key)
+        holder[last] = "newreno" if role == "controller" else "droptail"
+    return plain, names
+
+
+def with_names(resolved: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A resolved scenario with the names that `without_code` has replaced."""
+    named: dict[str, Any] = copy.deepcopy(dict(resolved))
+    for key, name in names.items():
+        holder, last = _holder(named, key.replace("link.", "links.0.", 1) if key.startswith("link.") else key)
+        holder[last] = {"kind": name}
+    return named
+
+
+def _holder(tables: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:
+    """The table that has the last part of a dotted key, and this part."""
+    *path, last = key.split(".")
+    found: Any = tables
+    for part in path:
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    return found, last
+
+
+def check_values(key: str, values: Iterable[str], argument: str) -> None:
+    """Refuse code among the values of a key that varies: a result has only the key and the value.
+
+    Raises
+    ------
+    InputError
+        If a value names code.
+    """
+    varies_place = key.strip().rpartition(".")[2] in KEYS
+    for value in values:
+        table = _table_of(value)
+        if varies_place or (table is not None and _is_code(table)):
+            whole = key.strip().rpartition(".")[0] if varies_place else key.strip()
+            raise InputError(
+                f"{key.strip()}: found `{value}`, which names code; allowed: name the file in the scenario or with "
+                f"`--set '{whole}={{ ... }}'`, and vary its parameters, as in `--over {whole}.gain=1,2`",
+                argument,
+            )
+
+
+def _table_of(value: str) -> Mapping[str, Any] | None:
+    """A value as a table; None if it is none."""
+    if not _mentions_code(value):
+        return None
+    table = (tables_of(f"value = {value}", "toml") or {}).get("value")
+    return table if isinstance(table, Mapping) else None
+
+
 def changes_of_code(text: str, kind: str, folder: Path | None, name: str) -> Iterator[_core.Change]:
     """Changes that put the text of each file beside its name.
 
@@ -134,11 +209,13 @@ def with_sources(overrides: Sequence[_core.Change]) -> Iterator[_core.Change]:
     for change in overrides:
         given = change if isinstance(change, str) else change[-1]
         key, equals, value = given.partition("=")
-        if not equals or not _mentions_code(value):
-            yield change
-            continue
-        table = (tables_of(f"value = {value}", "toml") or {}).get("value")
-        if not isinstance(table, Mapping) or not _is_code(table):
+        place, _, last = key.strip().rpartition(".")
+        if equals and last in KEYS and place.endswith((".cca", ".queue")):
+            argument = "overrides" if isinstance(change, str) else change[0]
+            allowed = f"the whole table, as in `{place}={{ {last} = {json.dumps(value.strip().strip(QUOTES))} }}`"
+            raise InputError(f"{key.strip()}: found `{value.strip()}`; allowed: {allowed}", argument)
+        table = _table_of(value) if equals else None
+        if table is None or not _is_code(table):
             yield change
             continue
         role: Role = "controller" if key.strip().endswith("cca") else "discipline"

@@ -132,7 +132,12 @@ class CongestionControl:
         return 0.5 * self.ssthresh
 
     def slow_start(self, acked: float) -> float:
-        """Grow the window in slow start (RFC 5681, section 3.1); the packets beyond the threshold are returned."""
+        """Grow the window in slow start (RFC 5681, section 3.1); the packets beyond the threshold are returned.
+
+        At or above the threshold, the window stays as it is, and all packets are returned.
+        """
+        if self.cwnd >= self.ssthresh:
+            return acked
         grown = self.cwnd + acked
         if grown <= self.ssthresh:
             self.cwnd = grown

@@ -35,6 +35,9 @@ BASES: Mapping[str, type] = {"controller": CongestionControl, "discipline": Queu
 KINDS = {"": "number", "time": "time", "bytes": "bytes", "rate": "rate"}
 #: Methods that the engine calls only if a class has its own.
 OPTIONAL = ("window", "pacing_rate", "on_sample", "on_idle", "on_undo", "recovery_floor")
+#: Keys of an algorithm's table that are no parameters.
+TAKEN = ("kind", "python", "wasm", "kernel", "source")
+LISTED = f"{', '.join(TAKEN[:-1])} or {TAKEN[-1]}"
 #: Methods that a class must have.
 NEEDED = {"controller": ("on_ack|on_sample", "on_congestion_event"), "discipline": ("enqueue", "dequeue")}
 
@@ -127,6 +130,7 @@ def _parameters(found: type) -> list[_core.Declared]:
     for field in dataclasses.fields(found):
         if not field.init:
             continue
+        _check_name(field.name, f"`{found.__name__}.{field.name}`")
         declared = field.metadata.get(DECLARED, {})
         default = None if field.default is dataclasses.MISSING else field.default
         text: str | None
@@ -146,6 +150,12 @@ def _parameters(found: type) -> list[_core.Declared]:
             (field.name, declared.get("meaning", ""), kind, text, declared.get("least"), declared.get("most"))
         )
     return parameters
+
+
+def _check_name(name: str, where: str) -> None:
+    """Refuse a parameter whose name is a key beside the parameters."""
+    if name in TAKEN:
+        raise CodeError(f"{where}: found the name `{name}`, which is taken; allowed: no parameter named {LISTED}")
 
 
 def registered(place: str, source: str, role: Role) -> bool:

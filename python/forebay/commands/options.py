@@ -48,7 +48,7 @@ ALLOW_CODE = click.option(
     is_eager=True,
     expose_value=False,
     callback=_consent,
-    help="Run the Python code that the scenario names for its algorithms.",
+    help="Run the code that the scenario names for its algorithms: Python classes and WebAssembly modules.",
 )
 SET = click.option(
     "--set",

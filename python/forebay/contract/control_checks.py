@@ -93,7 +93,7 @@ def loss(trials: Trials) -> Check:
         figure = f"{100 * repeated:.0f} % sent again"
         allowed = f"≤ {100 * REPEATED:.0f} % sent again"
     elif middle is None:
-        return Check("loss", "note", "no loss was seen", allowed)
+        return Check("loss", "note", "no single loss to judge" if repeated else "no loss was seen", allowed)
     else:
         figure = f"falls to {100 * middle:.0f} %" if passed else f"smaller after {fell} of {len(ratios)}"
     reasons = ("The class sets the window in recovery itself.",) if trials.subject.own_recovery and not passed else ()

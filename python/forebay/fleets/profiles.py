@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
+from forebay.algorithms.code_files import KEYS, code_in
 from forebay.errors import InputError
 from forebay.fleets.port_classes import with_flows
 from forebay.inputs.goals import metric_of_goal, split_goal
@@ -200,6 +201,10 @@ def _profile(path: Path) -> Profile:
         link.setdefault("queue", "{queue}")
     elif "links" not in tables:
         raise InputError(f"{path}: link: found no table; allowed: `[link]` or `[[links]]`")
+    for key, table, _ in code_in(tables):
+        code = next(table[name] for name in KEYS if name in table)
+        allowed = "built-in algorithms, because fleet runs no code of users"
+        raise InputError(f"{path}: {key}: found `{code}`; allowed: {allowed}")
     classes = _classes(path, tables)
     columns: dict[str, None] = {}
     buffers = 0

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from forebay.algorithms.code_files import check_values
 from forebay.errors import InputError
 from forebay.results.deprecated_names import DeprecatedName
 from forebay.results.report import Estimate
@@ -91,6 +92,7 @@ def choice(text: str) -> Choice | None:
         Where a value is empty, or one is there twice.
     """
     key, equals, values = (part.strip() for part in text.partition("="))
+    check_values(key, split_list(values), "over")
     parts = split_list(values) if equals and ".." not in values else []
     if len(parts) < 2:
         return None

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from forebay import _core
 from forebay._core import split_quantity
+from forebay.algorithms.code_files import check_values
 from forebay.errors import InputError
 from forebay.inputs.ecn_presets import with_presets
 from forebay.text.quantity import split_list
@@ -60,6 +61,7 @@ class Axis:
         key = key.strip()
         if not equals or not key or not values.strip():
             raise InputError(f"found `{text}`; allowed: KEY=A,B,C or KEY=A..B:N or KEY=A..B:Nlin", "over")
+        check_values(key, split_list(values), "over")
         match = _RANGE.match(values.strip())
         if match is None:
             if ".." in values:

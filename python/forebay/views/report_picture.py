@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from forebay.algorithms.code_files import with_names, without_code
 from forebay.results.metric import unit_of
 from forebay.scenario import Scenario
 from forebay.storage.safe_io import DamagedError, content, document
@@ -65,7 +66,8 @@ def traces_of(folder: Path) -> Figure:
         tables_of = document(content(path, ALLOWED), str(path), ALLOWED)
         if not isinstance(tables_of, dict):
             raise DamagedError(str(path), "no scenario", ALLOWED)
-        resolved = Scenario.of(tables_of, name=str(path)).resolved
+        plain, names = without_code(tables_of)
+        resolved = with_names(Scenario.of(plain, name=str(path)).resolved, names)
     return traces_figure(tables, headline(resolved, otherwise="Traces"), _groups(resolved))
 
 
