@@ -16,10 +16,11 @@ import re
 import sys
 import types
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Literal
 
 from forebay import _core
-from forebay.algorithms.errors import FILES
+from forebay.algorithms.errors import FILES, WINDOW_FROM
 from forebay.algorithms.errors import described as error_in_one_line
 from forebay.algorithms.interface import DECLARED, CongestionControl, QueueDiscipline
 from forebay.errors import CodeError
@@ -73,6 +74,9 @@ def loaded(place: str, source: str, role: Role) -> type:
     """
     file, _, name = place.rpartition(":")
     FILES[file] = None
+    if "\0" in source:
+        line = source[: source.index("\0")].count("\n") + 1
+        raise CodeError(f"{PurePath(file).name}:{line}: found a NUL byte; allowed: the text of Python code")
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = types.ModuleType(f"forebay_code_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     module.__file__ = file
@@ -179,6 +183,8 @@ def activate(place: str, source: str, role: Role) -> Mapping[str, Any]:
         return _activate_wasm(place, source)
     found = loaded(place, source, role)
     facts = described(found, role)
+    if role == "controller":
+        WINDOW_FROM.add("window" if "window" in facts["own"] else "cwnd")
     whole = {
         field.name
         for field in (dataclasses.fields(found) if dataclasses.is_dataclass(found) else ())
