@@ -84,6 +84,13 @@ def failure(path: Path) -> str:
     return text
 
 
+def refusal(path: Path) -> str:
+    """The error of a file that cannot be loaded."""
+    with pytest.raises(CodeError) as caught:
+        Scenario.load(path, allow_code=True)
+    return str(caught.value)
+
+
 def test_an_exception_names_file_line_and_time(tmp_path: Path) -> None:
     text = failure(scenario(tmp_path, on_ack="1 / 0"))
     assert text.startswith("mine.py:10: ZeroDivisionError: division by zero (in `on_ack` at ")
@@ -93,7 +100,8 @@ def test_an_exception_names_file_line_and_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["math.nan", "-1.0", "math.inf", "1e300", "2**31", "'ten'", "None"])
 def test_a_wrong_window_is_refused_by_name(tmp_path: Path, value: str) -> None:
     text = failure(scenario(tmp_path, on_ack=f"self.cwnd = {value}"))
-    assert "`cwnd` is" in text
+    assert "`cwnd` is " in text
+    assert "(in `on_ack` at " in text
     assert "a number of packets from 0 to 2^24" in text
 
 
@@ -150,10 +158,9 @@ def test_printed_text_is_no_answer(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_loaded_ends_in_one_line(tmp_path: Path, source: str, words: str) -> None:
     path = scenario(tmp_path)
     (tmp_path / "mine.py").write_text(source, encoding="utf-8")
-    with pytest.raises(CodeError) as caught:
-        Scenario.load(path, allow_code=True)
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+    text = refusal(path)
+    assert words in text
+    assert "\n" not in text
 
 
 def test_nothing_runs_without_consent(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ FILES: dict[str, None] = {}
 
 #: Longest text of an exception.
 MOST = 200
+#: Remark at an import that found no module.
+ALONE = "allowed: installed packages, because a file with code imports no files beside it"
 
 
 def described(error: BaseException) -> str:
@@ -26,14 +28,24 @@ def described(error: BaseException) -> str:
     str
         "mine.py:14: ZeroDivisionError: division by zero".
     """
-    name = type(error).__name__
-    text = " ".join(str(error).split())[:MOST]
-    if isinstance(error, SyntaxError):
-        place, text = f"{PurePath(error.filename or '').name}:{error.lineno}", error.msg
-    else:
-        frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename in FILES]
-        place = f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ", ".join(map(_name, FILES))
+    name, text = type(error).__name__, _text(error)
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename in FILES]
+    place = f"{_name(frames[-1].filename)}:{frames[-1].lineno}" if frames else ", ".join(map(_name, FILES))
+    if isinstance(error, SyntaxError) and error.filename in FILES and error.lineno:
+        place, text = f"{_name(error.filename)}:{error.lineno}", error.msg
+    elif isinstance(error, ModuleNotFoundError) or (isinstance(error, ImportError) and "relative import" in text):
+        text = f"{text}; {ALONE}"
     return f"{place}: {name}: {text}" if text else f"{place}: {name}"
+
+
+def _text(error: BaseException) -> str:
+    """The text of an exception in one line; its class may be one of the user."""
+    try:
+        text = " ".join(str.split(str(error)))[:MOST]
+        # The engine takes no lone surrogates.
+        return text.encode("utf-8", "backslashreplace").decode()
+    except BaseException as other:
+        return f"its text cannot be shown, because `__str__` raised {type(other).__name__}"
 
 
 def _name(path: str) -> str:

@@ -16,6 +16,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Mapping
+from pathlib import PurePath
 from typing import Any, Literal
 
 from forebay import _core
@@ -76,6 +77,9 @@ def loaded(place: str, source: str, role: Role) -> type:
     """
     file, _, name = place.rpartition(":")
     FILES[file] = None
+    if "\0" in source:
+        line = source[: source.index("\0")].count("\n") + 1
+        raise CodeError(f"{PurePath(file).name}:{line}: found a NUL byte; allowed: the text of Python code")
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     module = types.ModuleType(f"forebay_code_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     module.__file__ = file

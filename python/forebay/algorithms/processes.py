@@ -1,7 +1,7 @@
 """Processes that run the code of users, and batches of runs over them.
 
-A process has a limit of memory and of the time of one call. If it ends, the run that it made fails in one line, and the
-others continue. `run_batch` has the interface of `_core.run_batch`.
+A process has a limit of memory and of the time of one call. If it ends or answers nonsense, the run that it made fails
+in one line, and the others continue. `run_batch` has the interface of `_core.run_batch`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import queue
 import selectors
+import signal
 import subprocess
 import sys
 import threading
@@ -20,8 +21,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
+import forebay
 from forebay import _core, errors
 from forebay.algorithms.loading import Role, file_of
 from forebay.errors import CodeError
@@ -36,21 +38,39 @@ SILENCE_S = 20.0
 LOOK_S = 0.05
 #: Largest answer, in bytes.
 MOST_BYTES = 2**30
+#: Errors that a process may answer with, by name.
+ERRORS: Mapping[str, type[errors.ForebayError]] = {
+    name: found
+    for name in errors.__all__
+    if isinstance(found := getattr(errors, name), type) and issubclass(found, errors.ForebayError)
+}
+#: Start of a process: it loads this very package, and no other file of the current folder (`-P`).
+START = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("forebay", sys.argv.pop(1))
+package = sys.modules["forebay"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(package)
+from forebay.algorithms.worker import start
+start()
+"""
 
 Observe = Callable[[int, _core.Report | Exception], object]
+T = TypeVar("T")
 
 
 class _Process:
     """One process, which answers one request at a time."""
 
     def __init__(self) -> None:
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         limits = (str(_core.allowed_memory()), str(LONGEST_CALL_S))
-        command = [sys.executable, "-m", "forebay.algorithms.worker", *limits]
+        command = [sys.executable, "-P", "-c", START, forebay.__file__, *limits]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), start_new_session=True
         )
-        self._rest = b""
+        self._rest = bytearray()
+        self._number, self._names = 0, ""
+        # A fork of this process must not end what it has inherited.
+        self._owner = os.getpid()
 
     def ask(self, request: Mapping[str, Any], stop: threading.Event) -> dict[str, Any]:
         """The answer to a request.
@@ -58,63 +78,135 @@ class _Process:
         Raises
         ------
         CodeError
-            If the process ends or falls silent.
+            If the process ends, falls silent, or answers with anything but one JSON object with the request's number.
         """
         assert self._process.stdin is not None, "it has a pipe"
-        names = ", ".join(dict.fromkeys(PurePath(file_of(place)).name for place, _, _ in request["code"]))
+        self._names = _names(request)
+        self._number += 1
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.write(json.dumps({"number": self._number, **request}).encode() + b"\n")
             self._process.stdin.flush()
-            for line in iter(lambda: self._line(names, stop), b""):
+            for line in iter(lambda: self._line(stop), b""):
                 if line.strip():
-                    return dict(json.loads(line))
+                    answer = self._checked(line)
+                    if "error" not in answer and self.has_answered_again():
+                        self._refuse_second()
+                    return answer
         except OSError:
             pass
-        raise CodeError(self._end(names))
+        raise CodeError(self._end())
 
-    def _line(self, names: str, stop: threading.Event) -> bytes:
+    def _checked(self, line: bytes) -> dict[str, Any]:
+        """The answer in a line; the code may have written to the pipe."""
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or type(answer.get("number")) is not int:
+            raise CodeError(_no_answer(self._names))
+        if answer["number"] != self._number:
+            self._refuse_second()
+        return answer
+
+    def _refuse_second(self) -> NoReturn:
+        raise CodeError(f"{self._names}: the process of the code has answered twice; allowed: code that does not fork")
+
+    def _line(self, stop: threading.Event) -> bytes:
         """The next line; empty at the end of the output."""
-        assert self._process.stdout is not None, "it has a pipe"
         heard = time.monotonic()
+        while (end := self._rest.find(b"\n")) < 0:
+            if stop.is_set():
+                self.close()
+                raise errors.Interrupted("interrupted")
+            more = self._read(LOOK_S)
+            if more is None:
+                if time.monotonic() - heard > SILENCE_S:
+                    self.close()
+                    raise CodeError(f"{self._names}: the code has blocked its process for {SILENCE_S:.0f} s")
+                continue
+            if not more:
+                return b""
+            heard = time.monotonic()
+            if len(self._rest) > MOST_BYTES:
+                raise CodeError(_no_answer(self._names))
+        line = bytes(self._rest[: end + 1])
+        del self._rest[: end + 1]
+        return line
+
+    def _read(self, wait_s: float) -> bytes | None:
+        """Further bytes of the output; None if there are none within this time, empty at the end."""
+        assert self._process.stdout is not None, "it has a pipe"
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._rest:
-                if stop.is_set():
-                    self.close()
-                    raise errors.Interrupted("interrupted")
-                if not selector.select(LOOK_S):
-                    if time.monotonic() - heard > SILENCE_S:
-                        self.close()
-                        raise CodeError(f"{names}: the code has blocked its process for {SILENCE_S:.0f} s")
-                    continue
-                more = os.read(self._process.stdout.fileno(), 1 << 20)
-                if not more:
-                    return b""
-                heard = time.monotonic()
-                self._rest += more
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line + b"\n"
+            if not selector.select(wait_s):
+                return None
+        more = os.read(self._process.stdout.fileno(), 1 << 20)
+        self._rest += more
+        return more
 
-    def _end(self, names: str) -> str:
+    def has_answered_again(self) -> bool:
+        """Whether the pipe has more than the answers that were read and signs of life."""
+        with suppress(OSError):
+            while not self._rest.strip() and self._read(0.0):
+                pass
+        return bool(self._rest.strip())
+
+    def _end(self) -> str:
         """Why a process that answers no more has ended."""
-        code = self._process.wait()
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"{names}: the process of the code ended ({how}), perhaps for want of memory"
+        text = f"{self._names}: the process of the code"
+        try:
+            code = self._process.wait(SILENCE_S)
+        except subprocess.TimeoutExpired:
+            return f"{text} closed its output"
+        if code >= 0:
+            return f"{text} ended (exit code {code})"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        return f"{text} ended ({name})" + (", perhaps for want of memory" if name == "SIGKILL" else "")
 
     @property
     def lives(self) -> bool:
         """Whether it can take another request."""
-        return self._process.poll() is None
+        return self._owner == os.getpid() and self._process.poll() is None and not self.has_answered_again()
 
     def close(self) -> None:
-        """End it."""
+        """End it, and the processes that the code has started."""
+        if self._owner != os.getpid():
+            return
         with suppress(OSError):
-            self._process.kill()
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
         self._process.wait()
+        # The number of the group may belong to others from here on.
+        self._owner = 0
+
+
+def _environment() -> dict[str, str]:
+    """The variables of a process. An empty entry of `PYTHONPATH` would name the current folder."""
+    found = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    if "PYTHONPATH" in found:
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, found["PYTHONPATH"].split(os.pathsep)))
+    return found
+
+
+def _names(request: Mapping[str, Any]) -> str:
+    """The names of the files of a request."""
+    return ", ".join(dict.fromkeys(PurePath(file_of(place)).name for place, _, _ in request["code"]))
+
+
+def _no_answer(names: str) -> str:
+    return (
+        f"{names}: the process of the code wrote an answer of a wrong form; "
+        "allowed: code that writes only to files that it opens"
+    )
 
 
 _IDLE: list[_Process] = []
@@ -144,28 +236,53 @@ def close_idle() -> None:
         _IDLE.pop().close()
 
 
-def _asked(request: Mapping[str, Any], stop: threading.Event) -> dict[str, Any]:
-    """The answer of a process to a request; errors are raised here."""
+def _asked(request: Mapping[str, Any], stop: threading.Event, read: Callable[[Mapping[str, Any]], T]) -> T:
+    """The answer of a process to a request, as `read` converts it; errors are raised here."""
     process = _taken()
     try:
         answer = process.ask(request, stop)
+        if "error" in answer:
+            kind, text = ERRORS.get(str(answer["error"])), answer.get("text")
+            if kind is not None and isinstance(text, str):
+                raise kind(text)
+        try:
+            found = read(answer)
+        except Exception:
+            raise CodeError(_no_answer(_names(request))) from None
     except BaseException:
+        # The process may have state of a failed run.
         process.close()
         raise
-    if "error" not in answer:
+    if answer.get("children"):
+        process.close()
+    else:
         _give_back(process)
-        return answer
-    # The process may have state of a failed run.
-    process.close()
-    kind = getattr(errors, answer["error"], CodeError)
-    raise kind(answer["text"])
+    return found
 
 
 def describe(place: str, source: str, role: Role) -> dict[str, Any]:
     """The title, parameters and capabilities of a class, from a process that loads it."""
     request = {"do": "describe", "code": [(place, source, role)]}
-    facts = dict(_asked(request, threading.Event())["facts"])
-    return facts | {"parameters": [tuple(each) for each in facts["parameters"]]}
+    return _asked(request, threading.Event(), lambda answer: _facts(answer, role))
+
+
+def _facts(answer: Mapping[str, Any], role: Role) -> dict[str, Any]:
+    """The facts about a class, whose types are those that the core takes."""
+    facts = dict(answer["facts"])
+    kinds: dict[str, type] = {"title": str, "parameters": list}
+    if role == "controller":
+        kinds |= {"scalable": bool, "samples": str, "own_recovery": bool, "own": list}
+    if not all(isinstance(facts[name], kind) for name, kind in kinds.items()):
+        raise TypeError("found a fact of another type")
+    parameters = []
+    for name, meaning, kind, default, least, most in facts["parameters"]:
+        texts, numbers = (name, meaning, kind), (least, most)
+        if not all(isinstance(each, str) for each in texts) or not isinstance(default, str | None):
+            raise TypeError("found a parameter that has no text")
+        if not all(isinstance(each, int | float | None) for each in numbers):
+            raise TypeError("found a bound that is no number")
+        parameters.append((name, meaning, kind, default, least, most))
+    return facts | {"parameters": parameters}
 
 
 def run_batch(
@@ -211,7 +328,7 @@ def _over_processes(jobs: Sequence[_core.Job], numbers: Sequence[int], threads: 
             except queue.Empty:
                 return
             try:
-                done.put((number, _report(_asked({"do": "run", **_request(jobs[number])}, stop))))
+                done.put((number, _asked({"do": "run", **_request(jobs[number])}, stop, _report)))
             except Exception as error:
                 # The observer raises it, or counts a refusal.
                 done.put((number, error))
@@ -239,7 +356,8 @@ def _request(job: _core.Job) -> dict[str, Any]:
 
 def _report(answer: Mapping[str, Any]) -> _core.Report:
     report = _core.Report.from_cached(answer["report"])
-    assert report is not None, "a process of this build writes such reports"
+    if report is None:
+        raise ValueError("found a text that is no report")
     if "traces" not in answer:
         return report
     import numpy as np
