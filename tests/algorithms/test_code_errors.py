@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.algorithms.test_hostile_code import failure, refusal, scenario
+from tests.algorithms.hostile import failure, refusal, scenario
 
 
 def test_a_wrong_attribute_is_not_named_as_a_method(tmp_path: Path) -> None:

@@ -13,82 +13,8 @@ from forebay import Scenario, sweep
 from forebay.algorithms import processes
 from forebay.commands.program import cli
 from forebay.errors import CodeError, InputError
+from tests.algorithms.hostile import failure, refusal, scenario
 from tests.support.commands import forebay
-
-CONTROL = """
-import math, os, time
-from dataclasses import dataclass
-from forebay.algorithms import CongestionControl, parameter
-
-@dataclass
-class Mine(CongestionControl):
-    gain: float = parameter(1.0, least=0, most=10)
-    def on_ack(self, ack):
-        {on_ack}
-    def on_congestion_event(self, event):
-        {on_event}
-"""
-QUEUE = """
-from collections import deque
-from dataclasses import dataclass
-from forebay.algorithms import QueueDiscipline
-
-@dataclass
-class Mine(QueueDiscipline):
-    def __post_init__(self):
-        self.packets = deque()
-    def enqueue(self, packet, now, random):
-        {enqueue}
-    def dequeue(self, now, random):
-        {dequeue}
-"""
-
-
-def scenario(folder: Path, **parts: str) -> Path:
-    """A scenario with code in a file beside it."""
-    queue = "enqueue" in parts or "dequeue" in parts
-    if queue:
-        code = QUEUE.format(
-            **({"enqueue": "self.packets.append(packet)", "dequeue": "return self.packets.popleft()"} | parts)
-        )
-    else:
-        code = CONTROL.format(
-            **({"on_ack": "self.slow_start(ack.acked)", "on_event": "self.reduce(event.flight / 2)"} | parts)
-        )
-    (folder / "mine.py").write_text(code, encoding="utf-8")
-    chosen = '{ python = "mine.py:Mine" }'
-    text = f"""
-[link]
-rate = "10Mbps"
-buffer = "20p"
-queue = {chosen if queue else '"droptail"'}
-[[flows]]
-name = "f"
-rtt = "20ms"
-cca = {'"newreno"' if queue else chosen}
-[run]
-warmup = "100ms"
-measure = "1s"
-"""
-    path = folder / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def failure(path: Path) -> str:
-    """The error of a run, which is one line."""
-    with pytest.raises(CodeError) as caught:
-        Scenario.load(path, allow_code=True).run()
-    text = str(caught.value)
-    assert "\n" not in text
-    return text
-
-
-def refusal(path: Path) -> str:
-    """The error of a file that cannot be loaded."""
-    with pytest.raises(CodeError) as caught:
-        Scenario.load(path, allow_code=True)
-    return str(caught.value)
 
 
 def test_an_exception_names_file_line_and_time(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from forebay import Scenario, sweep
 from forebay.algorithms import processes
-from tests.algorithms.test_hostile_code import failure, refusal, scenario
+from tests.algorithms.hostile import failure, refusal, scenario
 from tests.support.commands import begun
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and process groups")

@@ -373,3 +373,9 @@ def test_the_function_names_an_inventory_that_is_missing() -> None:
 def test_a_judgment_is_frozen() -> None:
     with pytest.raises(AttributeError):
         Judgment("fine").verdict = "too small"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("confidence", [0.0, 0.5, 0.99999, 1.0])
+def test_a_confidence_that_no_runs_reach_is_refused_before_anything_is_read(confidence: float) -> None:
+    with pytest.raises(InputError, match="confidence"):
+        forebay.fleet("nowhere.csv", execution=FleetExecution(confidence=confidence))

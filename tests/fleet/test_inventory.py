@@ -356,3 +356,14 @@ def test_a_quote_that_does_not_end_names_the_lines_that_it_takes(tmp_path: Path)
     assert reasons(found)[0][0] == 2
     assert "which ends in line" in reasons(found)[0][1]
     assert len(found.ports) > 5_000
+
+
+def test_the_results_of_an_audit_within_the_folder_are_no_inventory(tmp_path: Path) -> None:
+    (tmp_path / "ports.csv").write_text("device,port,rate,buffer\na,p1,10Mbps,50kB\n", encoding="utf-8")
+    results = tmp_path / "audit"
+    (results / "measurements").mkdir(parents=True)
+    (results / "summary.json").write_text("{}\n", encoding="utf-8")
+    (results / "ports.csv").write_text("device,port,rate,buffer\nb,p1,10Mbps,50kB\n", encoding="utf-8")
+    found = read_inventory(tmp_path)
+    assert found.ports["device"].to_list() == ["a"]
+    assert found.rejected.is_empty()

@@ -20,10 +20,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NoReturn, TypeVar
 
-import forebay
 from forebay import _core, errors
 from forebay.algorithms.loading import Role, file_of
 from forebay.errors import CodeError
@@ -44,6 +43,8 @@ ERRORS: Mapping[str, type[errors.ForebayError]] = {
     for name in errors.__all__
     if isinstance(found := getattr(errors, name), type) and issubclass(found, errors.ForebayError)
 }
+#: First file of this very package.
+PACKAGE = str(Path(errors.__file__).with_name("__init__.py"))
 #: Start of a process: it loads this very package, and no other file of the current folder (`-P`).
 START = """
 import importlib.util, sys
@@ -63,7 +64,7 @@ class _Process:
 
     def __init__(self) -> None:
         limits = (str(_core.allowed_memory()), str(LONGEST_CALL_S))
-        command = [sys.executable, "-P", "-c", START, forebay.__file__, *limits]
+        command = [sys.executable, "-P", "-c", START, PACKAGE, *limits]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), start_new_session=True
         )

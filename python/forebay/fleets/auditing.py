@@ -149,6 +149,7 @@ def fleet(
     """
     need("polars")
     means = FleetExecution() if execution is None else execution
+    QuickPrecision(means.confidence)  # before anything is read
     platform = check_platform(platform)
     ports = inventory if isinstance(inventory, Inventory) else read_inventory(inventory)
     known = profiles if isinstance(profiles, Profiles) else _profiles(inventory, profiles, ports)

@@ -256,9 +256,12 @@ class _Writer:
         assert system is not None, "lines have a platform"
         is_shaped = SHAPED.search(row["config"] or "") is not None
         lines = found.lines if is_shaped else _without_shaper(system, found.lines)
-        lines, note = _with_interface(system, lines, port)
+        if PLAIN_NAME.fullmatch(port) is None or len(port) > MOST_NAME:
+            reason = "the name of the port has characters that lines of a configuration may not have"
+            return PortChange(named, known.reason, known.present, enough, refusal=reason)
+        lines = _with_interface(system, lines, port)
         about = [each for each in found.notes if is_shaped or not each.startswith(("rate:", "rate_layer:", "access:"))]
-        return PortChange(named, known.reason, known.present, enough, lines, (*about, *note))
+        return PortChange(named, known.reason, known.present, enough, lines, tuple(about))
 
     def _written(self, row: Mapping[str, Any], system: str | None) -> _Written | str:
         """The lines with a placeholder for the interface, or the reason why there are none."""
@@ -338,13 +341,10 @@ def _without_shaper(system: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     return lines if pattern is None else tuple(line for line in lines if re.match(pattern, line) is None)
 
 
-def _with_interface(system: str, lines: tuple[str, ...], port: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The lines with the name of the port, and a note if the name cannot stand in a line."""
+def _with_interface(system: str, lines: tuple[str, ...], port: str) -> tuple[str, ...]:
+    """The lines with the name of the port."""
     pattern = re.compile(rf"(?<![\w./-])(?:{INTERFACES[system]})(?![\w./-])")
-    if PLAIN_NAME.fullmatch(port) is None or len(port) > MOST_NAME:
-        shown = next((found[0] for line in lines if (found := pattern.search(line))), "the interface")
-        return lines, (f"replace {shown} by the port; its name has characters that no line may have",)
-    return tuple(pattern.sub(lambda _found: port, line) for line in lines), ()
+    return tuple(pattern.sub(lambda _found: port, line) for line in lines)
 
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:

@@ -182,6 +182,11 @@ def source_files(path: Path) -> tuple[list[SourceFile], list[tuple[str, str]]]:
     return found, skipped
 
 
+def _is_audit(folder: Path) -> bool:
+    """Whether a folder has the results of an audit: they are no inventory."""
+    return (folder / "summary.json").is_file() and (folder / "measurements").is_dir()
+
+
 def _walk(root: Path, folder: Path, level: int, found: list[SourceFile], skipped: list[tuple[str, str]]) -> None:
     """Add the files of a folder and of the folders within; hidden ones are passed over."""
     if level > MOST_LEVELS:
@@ -202,6 +207,8 @@ def _walk(root: Path, folder: Path, level: int, found: list[SourceFile], skipped
             if entry.is_symlink() and not _stays_inside(root, Path(entry.path)):
                 skipped.append((name, "found a link out of the folder or to a folder; allowed: a file"))
             elif entry.is_dir(follow_symlinks=False):
+                if _is_audit(Path(entry.path)):
+                    continue
                 _walk(root, Path(entry.path), level + 1, found, skipped)
             elif entry.is_file():
                 found.append(SourceFile(Path(entry.path), name))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
-from forebay.errors import ForebayError
+from forebay.errors import ForebayError, InputError
 from forebay.fleets.questions import Question
 from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
@@ -37,6 +37,10 @@ class OutOfTime(Exception):  # noqa: N818 - never leaves the package
     """The time limit has passed; all measurements so far are kept."""
 
 
+#: Smallest and largest confidence of packet runs; the smallest is that of a coin.
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+
+
 @dataclass(frozen=True, slots=True)
 class QuickPrecision:
     """The precision of packet runs of an audit.
@@ -48,6 +52,12 @@ class QuickPrecision:
     """
 
     confidence: float = QUICK_CONFIDENCE
+
+    def __post_init__(self) -> None:
+        """Refuse a confidence that no runs of an audit reach."""
+        if not LEAST_CONFIDENCE < self.confidence <= MOST_CONFIDENCE:
+            text = f"found {self.confidence:g}; allowed: above 50% and at most 99.9%, as in 80%"
+            raise InputError(text, "confidence")
 
     @property
     def replications(self) -> int:
