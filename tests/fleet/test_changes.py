@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -250,3 +251,15 @@ def test_the_command_writes_the_lines_and_refuses_an_unknown_platform_first(tmp_
     text = (tmp_path / "audit" / "changes" / "d.txt").read_text()
     assert "dev eth0 root" in text
     assert "eth1" not in text
+
+
+@pytest.mark.parametrize(
+    ("platform", "names"),
+    [("openwrt", r"config \w+ '(\w+)'"), ("routeros", r"add name=(\S+) kind")],
+)
+def test_equal_ports_of_a_device_share_no_section_and_no_type(platform: str, names: str) -> None:
+    text = text_of({"port": "wan2", "platform": platform}, {"port": "wan6", "platform": platform})
+    found = re.findall(names, text)
+    assert found
+    assert len(found) == len(set(found))
+    assert text == text_of({"port": "wan2", "platform": platform}, {"port": "wan6", "platform": platform})

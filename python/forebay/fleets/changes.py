@@ -47,6 +47,10 @@ INTERFACES = {
     "openwrt": "eth0",
     "linux": "eth0",
 }
+#: Platforms on which each port has objects of its own, whose names must differ from those of another port.
+OWN_OBJECTS = ("openwrt", "routeros")
+#: A name that `_write` has made: the word, the sign, and the hash of the lines.
+MADE_NAME = re.compile(r"(?i)(forebay[-_])([0-9a-f]{8})")
 #: Lines that set the rate of the port itself. On software routers the shaper makes the queue, so its lines stay.
 SHAPING = {
     "ios-xr": r"\s+shape average ",
@@ -344,7 +348,14 @@ def _without_shaper(system: str, lines: tuple[str, ...]) -> tuple[str, ...]:
 def _with_interface(system: str, lines: tuple[str, ...], port: str) -> tuple[str, ...]:
     """The lines with the name of the port."""
     pattern = re.compile(rf"(?<![\w./-])(?:{INTERFACES[system]})(?![\w./-])")
-    return tuple(pattern.sub(lambda _found: port, line) for line in lines)
+    named = (pattern.sub(lambda _found: port, line) for line in lines)
+    if system not in OWN_OBJECTS:
+        return tuple(named)
+
+    def own(found: re.Match[str]) -> str:
+        return found[1] + hashlib.sha256(f"{found[2]} {port}".encode()).hexdigest()[:8]
+
+    return tuple(MADE_NAME.sub(own, line) for line in named)
 
 
 def _merge(into: dict[str, Any], other: Mapping[str, Any]) -> None:
