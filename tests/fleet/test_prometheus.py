@@ -26,9 +26,10 @@ MEANING = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
 )
 def test_each_port_is_one_sample_whose_labels_read_back(rows: list[tuple[str, str, str | None, float | None]]) -> None:
     kinds = {
-        "device": pl.String, "port": pl.String, "service_class": pl.String, "margin": pl.Float64, "verdict": pl.String
+        "device": pl.String, "port": pl.String, "service_class": pl.String, "margin": pl.Float64, "verdict": pl.String,
+        "margin_low": pl.Float64, "margin_high": pl.Float64,
     }  # fmt: skip
-    ports = pl.DataFrame([(*row, "fine") for row in rows], schema=kinds, orient="row")
+    ports = pl.DataFrame([(*row, "fine", None, None) for row in rows], schema=kinds, orient="row")
     lines = prometheus_text(ports).removesuffix("\n").split("\n")
     assert [line[:6] for line in lines[:2]] == ["# HELP", "# TYPE"]
     assert len(lines) == 2 + len(rows)
@@ -39,14 +40,22 @@ def test_each_port_is_one_sample_whose_labels_read_back(rows: list[tuple[str, st
             name: re.sub(r"\\.", lambda at: MEANING[at[0]], value) for name, value in LABEL.findall(found["labels"])
         }
         classed = {"service_class": service_class or ""}
-        assert labels == {"device": device, "port": port, **classed, "verdict": "fine"}
+        assert labels == {"device": device, "port": port, **classed, "verdict": "fine", "bound": ""}
         assert (found["value"] == "NaN") == (margin is None)
         assert margin is None or float(found["value"]) == margin
 
 
 def test_the_classes_of_a_port_are_samples_of_their_own() -> None:
     classes = [None, "voice", "data"]
-    port = {"device": "a", "port": "eth0", "margin": 2.0, "verdict": "fine"}
+    port = {"device": "a", "port": "eth0", "margin": 2.0, "verdict": "fine", "margin_low": 1.0, "margin_high": 4.0}
     ports = pl.DataFrame([{**port, "service_class": each} for each in classes])
     samples = [line for line in prometheus_text(ports).splitlines() if not line.startswith("#")]
     assert len(set(samples)) == len(classes)
+
+
+def test_a_bound_is_named_as_one() -> None:
+    ends = {"": (1.0, 4.0), "at_least": (2.0, None), "at_most": (None, 2.0)}
+    port = {"device": "a", "port": "eth0", "service_class": None, "margin": 2.0, "verdict": "fine"}
+    ports = pl.DataFrame([{**port, "margin_low": low, "margin_high": high} for low, high in ends.values()])
+    samples = [line for line in prometheus_text(ports).splitlines() if not line.startswith("#")]
+    assert [dict(LABEL.findall(line))["bound"] for line in samples] == list(ends)

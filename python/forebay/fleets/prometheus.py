@@ -17,7 +17,8 @@ __all__ = ["prometheus_text"]
 #: The gauge of a port, with its help text.
 GAUGE = "forebay_buffer_ratio"
 HEAD = (
-    f"# HELP {GAUGE} Configured buffer of the port over the needed one; NaN if the audit does not know it.\n"
+    f"# HELP {GAUGE} Configured buffer of the port over the needed one; NaN if the audit does not know it. "
+    'If the label "bound" is at_least or at_most, the value is a bound.\n'
     f"# TYPE {GAUGE} gauge\n"
 )
 
@@ -28,7 +29,7 @@ def prometheus_text(ports: pl.DataFrame) -> str:
     Parameters
     ----------
     ports : DataFrame
-        Ports with the columns device, port, service_class, verdict and margin.
+        Ports with the columns device, port, service_class, verdict, margin, margin_low and margin_high.
 
     Returns
     -------
@@ -41,6 +42,11 @@ def prometheus_text(ports: pl.DataFrame) -> str:
         pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).cast(pl.String).fill_null("")))
         for name in (*KEY, "verdict")
     ]
+    low, high = pl.col("margin_low").is_not_null(), pl.col("margin_high").is_not_null()
+    bound = (
+        pl.when(low & ~high).then(pl.lit("at_least")).when(high & ~low).then(pl.lit("at_most")).otherwise(pl.lit(""))
+    )
+    labels.append(pl.format('bound="{}"', bound))
     ratio = pl.col("margin").cast(pl.String).fill_null("NaN")
     line = pl.concat_str(pl.lit(GAUGE + "{"), pl.concat_str(labels, separator=","), pl.lit("} "), ratio, pl.lit("\n"))
     return HEAD + "".join(ports.select(line.alias("line"))["line"].to_list())
