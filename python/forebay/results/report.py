@@ -472,7 +472,12 @@ class Report(_Measured, Displayable):
 
     @cached_property
     def is_deadlocked(self) -> bool:
-        """Whether queues pause each other for good at the end of the run, or of one of the runs."""
+        """Whether queues pause each other for good at the end of the run, or of one of the runs.
+
+        False of plain values without warnings.
+        """
+        if self._core is None and "warnings" not in self.__dict__ and "warnings" not in self._data:
+            return False
         return any(warning.kind is Kind.DEADLOCK for warning in self.warnings)
 
     def warned(self, more: Iterable[Warning]) -> Report:
