@@ -176,8 +176,9 @@ def _with_files(ports: pl.DataFrame, whole: Path) -> tuple[pl.DataFrame, pl.Data
     places, faults = [], []
     for file, names in distinct.iter_rows():
         folder = (whole / file).parent if whole.is_dir() else whole.parent
-        paths = [folder / name for name in file_names(names)]
-        missing = [path for path in paths if not path.is_file()]
+        written = file_names(names)
+        paths = [folder / name for name in written]
+        missing = [name for name, path in zip(written, paths, strict=True) if not path.is_file()]
         places.append("; ".join(map(str, paths)))
         faults.append(
             f"observe: found no file {clean(missing[0])}; allowed: one that observe reads" if missing else None
