@@ -11,6 +11,7 @@ use std::time::Instant;
 use forebay_random::Stream;
 use forebay_units::custom::{CodeError, Declaration, Described};
 use forebay_units::parameter::{Parameters, Value};
+use forebay_webassembly::Declared;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -70,16 +71,6 @@ impl Random {
         Ok(self.0.below(n))
     }
 }
-
-/// A parameter as Python declares it: name, meaning, kind, default, smallest and largest number.
-type Declared = (
-    String,
-    String,
-    String,
-    Option<String>,
-    Option<f64>,
-    Option<f64>,
-);
 
 /// The parameters of an algorithm.
 fn described(parameters: Vec<Declared>) -> PyResult<Vec<Described>> {
@@ -151,22 +142,13 @@ fn wrong_value(method: &str, found: &str, allowed: &str) -> PyErr {
 /// Functions of `libm` that have the same result on every machine. `name` selects one.
 #[pyfunction]
 pub(crate) fn exact_math(name: &str, x: f64, y: f64) -> PyResult<f64> {
-    Ok(match name {
-        "cbrt" => libm::cbrt(x),
-        "cos" => libm::cos(x),
-        "exp" => libm::exp(x),
-        "exp2" => libm::exp2(x),
-        "log" => libm::log(x),
-        "log2" => libm::log2(x),
-        "pow" => libm::pow(x, y),
-        "sin" => libm::sin(x),
-        "sqrt" => x.sqrt(),
-        "tanh" => libm::tanh(x),
-        _ => {
-            let text = format!(
-                "found `{name}`; allowed: cbrt, cos, exp, exp2, log, log2, pow, sin, sqrt, tanh"
-            );
-            return Err(InputError::new_err((text, "name")));
-        }
+    if name == "sqrt" {
+        return Ok(x.sqrt());
+    }
+    forebay_webassembly::exact(name, x, y).ok_or_else(|| {
+        let text = format!(
+            "found `{name}`; allowed: cbrt, cos, exp, exp2, log, log2, pow, sin, sqrt, tanh"
+        );
+        InputError::new_err((text, "name"))
     })
 }

@@ -5,7 +5,9 @@ use forebay_units::custom::{Declaration, Described};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::ABI;
 use crate::exchange::MOST_PARAMETERS;
+use crate::running::Running;
 
 /// Largest state of a connection, in bytes.
 const MOST_STATE: u32 = 1 << 16;
@@ -71,6 +73,18 @@ struct ToldParameter {
 }
 
 impl Facts {
+    /// Asks an instance for the version of its interface and for its description.
+    ///
+    /// # Errors
+    /// A text of one line: another version, or a wrong key.
+    pub(crate) fn of(running: &mut Running, has_samples: bool) -> Result<Self, String> {
+        let abi = running.number("forebay_abi")?;
+        if abi != ABI {
+            return Err(format!("`forebay_abi` returned {abi}; allowed: {ABI}"));
+        }
+        Self::read(&running.description()?, has_samples)
+    }
+
     /// Reads the description of a module that has `on_sample` or has it not.
     ///
     /// # Errors

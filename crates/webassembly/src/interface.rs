@@ -4,7 +4,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use forebay_random::Stream;
+
+use crate::exchange::BYTES;
 use crate::facts::line;
+
+/// Longest description, in bytes.
+pub(crate) const MOST_DESCRIPTION: usize = 1 << 14;
+/// The methods that are called by their names, because they are called seldom.
+pub(crate) const NAMED: [&str; 5] = [
+    "create",
+    "on_open",
+    "on_congestion_event",
+    "on_timeout",
+    "on_idle",
+];
 
 /// A function that a module has or may have: its name, its number of `i32` arguments and its
 /// result.
@@ -175,9 +189,53 @@ pub(crate) fn check_exports(find: impl Fn(&str) -> Option<Item>) -> Result<(), S
     Ok(())
 }
 
-/// Results of the functions of `libm`, which are equal on every machine.
-pub(crate) fn exact(name: &str, x: f64, y: f64) -> f64 {
+/// The address of the exchange, in a memory of `size` bytes.
+///
+/// # Errors
+/// A text of one line.
+pub(crate) fn check_exchange(address: i32, size: usize) -> Result<usize, String> {
+    let exchange = address as u32 as usize;
+    if exchange.is_multiple_of(8) && exchange.saturating_add(BYTES) <= size {
+        return Ok(exchange);
+    }
+    Err(format!(
+        "`forebay_exchange` returned {exchange}; allowed: the address of 256 bytes, a multiple of 8"
+    ))
+}
+
+/// The description at the beginning of some bytes of a module's memory.
+///
+/// # Errors
+/// A text of one line.
+pub(crate) fn description(bytes: &[u8]) -> Result<String, String> {
+    let bytes = &bytes[..bytes.len().min(MOST_DESCRIPTION)];
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let text = end.and_then(|end| std::str::from_utf8(&bytes[..end]).ok());
+    text.map(str::to_owned).ok_or_else(|| {
+        "`forebay_describe`: found no text; allowed: JSON in UTF-8 that ends with a zero, of at \
+         most 16384 bytes"
+            .to_owned()
+    })
+}
+
+/// Whether an import needs the random numbers of a connection.
+pub(crate) fn is_random(name: &str) -> bool {
+    name.starts_with("random_")
+}
+
+/// The next random number of a connection, by the name of an import.
+pub(crate) fn drawn(name: &str, stream: &mut Stream) -> f64 {
     match name {
+        "random_uniform" => stream.uniform(),
+        "random_exponential" => stream.exponential(),
+        _ => stream.normal(),
+    }
+}
+
+/// The result of a function of `libm`, which is equal on every machine; none for another name. `y`
+/// is the second argument of `pow`.
+pub fn exact(name: &str, x: f64, y: f64) -> Option<f64> {
+    Some(match name {
         "cbrt" => libm::cbrt(x),
         "cos" => libm::cos(x),
         "exp" => libm::exp(x),
@@ -187,6 +245,6 @@ pub(crate) fn exact(name: &str, x: f64, y: f64) -> f64 {
         "pow" => libm::pow(x, y),
         "sin" => libm::sin(x),
         "tanh" => libm::tanh(x),
-        _ => f64::NAN,
-    }
+        _ => return None,
+    })
 }

@@ -9,7 +9,7 @@
 //!    and reads the window that it leaves.
 //!
 //! The feature `runtime` brings Wasmtime. Without it, the page around the engines runs the modules:
-//! `page/` has its side of [`Module`] and of the instances.
+//! `page/` has its side of the compiled code and of the instances.
 //!
 //! # Invariants
 //! - A module imports only functions of `forebay`: functions of `libm`, and random numbers of the
@@ -23,6 +23,11 @@
 mod binary;
 #[cfg(feature = "runtime")]
 mod canonical;
+#[cfg(feature = "runtime")]
+mod code;
+#[cfg(not(feature = "runtime"))]
+#[path = "page/code.rs"]
+mod code;
 mod control;
 pub mod exchange;
 mod facts;
@@ -31,21 +36,19 @@ mod facts;
 mod host;
 mod interface;
 mod limits;
-#[cfg(feature = "runtime")]
-mod module;
-#[cfg(not(feature = "runtime"))]
-#[path = "page/module.rs"]
 mod module;
 #[cfg(feature = "runtime")]
 mod running;
 #[cfg(not(feature = "runtime"))]
 #[path = "page/running.rs"]
 mod running;
+mod states;
 
 pub use control::{begin_run, register};
 pub use facts::{Declared, Facts};
 #[cfg(not(feature = "runtime"))]
 pub use host::imported;
+pub use interface::exact;
 pub use limits::Limits;
 pub use module::Module;
 

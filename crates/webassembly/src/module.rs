@@ -1,26 +1,21 @@
-//! A compiled module: its file is checked before any of its code runs.
+//! A module that can run: its file is checked before any of its code runs.
 
 use std::fmt;
 use std::sync::Arc;
 
-use wasmtime::{Config, Engine, ExternType, Val};
-
-use crate::canonical::canonical;
-use crate::facts::{Facts, line};
-use crate::interface;
-pub(crate) use crate::interface::IMPORTS;
-use crate::interface::{Item, Signature, check_exports, check_import};
+use crate::MOST_BYTES;
+use crate::code::Code;
+use crate::facts::Facts;
 use crate::limits::Limits;
 use crate::running::Running;
-use crate::{ABI, MOST_BYTES};
 
 /// A module that can run.
 #[derive(Clone)]
 pub struct Module {
     pub(crate) file: Arc<str>,
-    pub(crate) inner: wasmtime::Module,
-    pub(crate) limits: Limits,
     pub(crate) facts: Arc<Facts>,
+    pub(crate) limits: Limits,
+    pub(crate) code: Code,
 }
 
 impl fmt::Debug for Module {
@@ -30,7 +25,8 @@ impl fmt::Debug for Module {
 }
 
 impl Module {
-    /// Compiles a module and asks it for its facts. `file` is its name in errors.
+    /// Compiles a module and asks it for its facts. `file` is its name in errors. A page has no
+    /// limits of instructions; it ends a worker that does not answer.
     ///
     /// # Errors
     /// A text of one line: wrong file, import, export or description.
@@ -48,35 +44,15 @@ impl Module {
         if !bytes.starts_with(b"\0asm") {
             return Err("found no WebAssembly module; allowed: a binary `.wasm` file".to_owned());
         }
-        let engine = engine(limits).map_err(|error| reason(&error))?;
-        let invalid = |text: String| format!("the module is not valid: {text}");
-        wasmtime::Module::validate(&engine, bytes).map_err(|error| invalid(reason(&error)))?;
-        let bytes = canonical(bytes).map_err(invalid)?;
-        let inner = wasmtime::Module::from_binary(&engine, &bytes)
-            .map_err(|error| invalid(reason(&error)))?;
-        check_imports(&inner)?;
-        check_exports(|name| inner.get_export(name).map(|ty| item(&ty)))?;
         let mut module = Self {
             file: file.into(),
-            inner,
+            facts: Arc::default(),
             limits,
-            facts: Arc::new(Facts {
-                title: String::new(),
-                state_bytes: 0,
-                scalable: false,
-                samples: "none",
-                own_recovery: false,
-                parameters: Vec::new(),
-            }),
+            code: Code::compile(bytes, limits)?,
         };
-        let mut running = Running::new(&module)?;
-        let abi = running.number("forebay_abi")?;
-        if abi != ABI {
-            return Err(format!("`forebay_abi` returned {abi}; allowed: {ABI}"));
-        }
         // A pace needs the times of packets, which the engine keeps for samples.
         let has_samples = module.has("on_sample") || module.has("pacing_rate");
-        let facts = Facts::read(&running.description()?, has_samples)?;
+        let facts = Facts::of(&mut Running::new(&module)?, has_samples)?;
         module.facts = Arc::new(facts);
         Ok(module)
     }
@@ -87,61 +63,6 @@ impl Module {
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.inner.get_export(name).is_some()
+        self.code.has(name)
     }
-
-    pub(crate) fn has_random_numbers(&self) -> bool {
-        let mut imports = self.inner.imports();
-        imports.any(|import| import.name().starts_with("random_"))
-    }
-}
-
-/// The engine, whose code has equal results everywhere and counts its instructions.
-fn engine(limits: Limits) -> Result<Engine, wasmtime::Error> {
-    let mut config = Config::new();
-    config
-        .consume_fuel(true)
-        // `canonical` takes care of numbers, and not of vectors.
-        .wasm_simd(false)
-        .wasm_relaxed_simd(false)
-        .wasm_memory64(false)
-        .wasm_multi_memory(false)
-        .wasm_tail_call(false)
-        .wasm_backtrace(false)
-        // Every access is checked in the code, so that the process needs no signal handlers.
-        .signals_based_traps(false)
-        .memory_reservation(limits.memory as u64)
-        .memory_reservation_for_growth(0)
-        .memory_guard_size(0)
-        .memory_may_move(false)
-        .max_wasm_stack(256 << 10);
-    Engine::new(&config)
-}
-
-fn check_imports(module: &wasmtime::Module) -> Result<(), String> {
-    module
-        .imports()
-        .try_for_each(|import| check_import(import.module(), import.name(), &item(&import.ty())))
-}
-
-fn item(ty: &ExternType) -> Item {
-    match ty {
-        ExternType::Memory(memory) if !memory.is_shared() && !memory.is_64() => Item::Memory,
-        ExternType::Func(ty) => Item::Function(Arc::new(Signature {
-            arguments: ty.params().map(|ty| ty.to_string().into()).collect(),
-            results: ty.results().map(|ty| ty.to_string().into()).collect(),
-        })),
-        _ => Item::Other,
-    }
-}
-
-/// The innermost cause of an error, in one line.
-pub(crate) fn reason(error: &wasmtime::Error) -> String {
-    line(&error.root_cause().to_string())
-}
-
-/// Results of the functions of `libm`, which are equal on every machine.
-pub(crate) fn exact(name: &str, values: &[Val]) -> f64 {
-    let at = |index: usize| values.get(index).and_then(Val::f64).unwrap_or(f64::NAN);
-    interface::exact(name, at(0), at(1))
 }

@@ -9,16 +9,12 @@ use wasmtime::{
     FuncType, Linker, Memory, Store, Trap, TypedFunc, Val, ValType, WasmParams, WasmResults,
 };
 
-use crate::exchange::{BYTES, Exchange};
+use crate::code::{Code, reason};
+use crate::exchange::Exchange;
+use crate::interface::{self, IMPORTS, NAMED, drawn, exact, is_random};
 use crate::limits::Limits;
-use crate::module::{IMPORTS, Module, exact, reason};
-
-/// Longest description, in bytes.
-const MOST_DESCRIPTION: usize = 1 << 14;
-/// Size of a page of memory, in bytes.
-const PAGE: usize = 1 << 16;
-/// Alignment of states, in bytes.
-const ALIGNMENT: usize = 16;
+use crate::module::Module;
+use crate::states::States;
 
 /// The data beside an instance.
 struct Data {
@@ -48,9 +44,7 @@ pub(crate) struct Running {
     pub(crate) core: Core,
     pub(crate) methods: Methods,
     instance: wasmtime::Instance,
-    state_bytes: usize,
-    /// Addresses of states that no connection has.
-    free: Vec<u32>,
+    states: States,
     has_random_numbers: bool,
 }
 
@@ -79,14 +73,14 @@ impl Running {
             streams: Vec::new(),
             current: 0,
         };
-        let mut store = Store::new(module.inner.engine(), data);
+        let mut store = Store::new(module.code.module().engine(), data);
         store.limiter(|data| &mut data.limits);
         let failed =
             |error: wasmtime::Error| format!("the module does not start: {}", told(&error));
         store.set_fuel(limits.call).map_err(failed)?;
-        let linker = linker(module).map_err(failed)?;
+        let linker = linker(&module.code).map_err(failed)?;
         let instance = linker
-            .instantiate(&mut store, &module.inner)
+            .instantiate(&mut store, module.code.module())
             .map_err(failed)?;
         let memory = instance
             .get_memory(&mut store, "memory")
@@ -100,33 +94,20 @@ impl Running {
             },
             methods: Methods::default(),
             instance,
-            state_bytes: module.facts.state_bytes as usize,
-            free: Vec::new(),
-            has_random_numbers: module.has_random_numbers(),
+            states: States::new(module.facts.state_bytes),
+            has_random_numbers: module.code.has_random_numbers(),
         };
-        running.methods = running.found_methods(module);
-        let exchange = running.number("forebay_exchange")? as u32 as usize;
+        running.methods = running.found_methods(&module.code);
+        let address = running.number("forebay_exchange")?;
         let size = running.core.memory.data_size(&running.core.store);
-        if !exchange.is_multiple_of(8) || exchange.saturating_add(BYTES) > size {
-            return Err(format!(
-                "`forebay_exchange` returned {exchange}; allowed: the address of 256 bytes, a \
-                 multiple of 8"
-            ));
-        }
-        running.core.exchange = exchange;
+        running.core.exchange = interface::check_exchange(address, size)?;
         Ok(running)
     }
 
-    fn found_methods(&mut self, module: &Module) -> Methods {
+    fn found_methods(&mut self, code: &Code) -> Methods {
         let mut named = BTreeMap::new();
-        for name in [
-            "create",
-            "on_open",
-            "on_congestion_event",
-            "on_timeout",
-            "on_idle",
-        ] {
-            if module.has(name)
+        for name in NAMED {
+            if code.has(name)
                 && let Some(found) = self.typed(name)
             {
                 named.insert(name, found);
@@ -160,15 +141,7 @@ impl Running {
     pub(crate) fn description(&mut self) -> Result<String, String> {
         let at = self.number("forebay_describe")? as u32 as usize;
         let memory = self.core.memory.data(&self.core.store);
-        let text = memory.get(at..).unwrap_or_default();
-        let text = &text[..text.len().min(MOST_DESCRIPTION)];
-        let end = text.iter().position(|byte| *byte == 0);
-        let text = end.and_then(|end| std::str::from_utf8(&text[..end]).ok());
-        text.map(str::to_owned).ok_or_else(|| {
-            "`forebay_describe`: found no text; allowed: JSON in UTF-8 that ends with a zero, of at \
-             most 16384 bytes"
-                .to_owned()
-        })
+        interface::description(memory.get(at..).unwrap_or_default())
     }
 
     /// The same for a method by its name; none if the module has no such method.
@@ -197,36 +170,25 @@ impl Running {
 
     /// A state of zeros.
     pub(crate) fn allocate(&mut self) -> Result<u32, String> {
-        if self.free.is_empty() {
-            self.grow()?;
+        let pages = self.states.missing_pages();
+        if pages > 0 {
+            let begin = self.core.memory.data_size(&self.core.store);
+            let grown = self.core.memory.grow(&mut self.core.store, pages as u64);
+            grown.map_err(|error| {
+                format!("no memory for the state of a connection: {}", told(&error))
+            })?;
+            self.states.add(begin, pages);
         }
-        let state = self.free.pop().ok_or("found no room for a state")?;
-        let (from, to) = (state as usize, state as usize + self.state_bytes);
+        let state = self.states.take()?;
+        let (from, to) = (state as usize, state as usize + self.states.bytes);
         self.core.memory.data_mut(&mut self.core.store)[from..to].fill(0);
         Ok(state)
-    }
-
-    /// Takes pages of the memory for states.
-    fn grow(&mut self) -> Result<(), String> {
-        let size = self.state_bytes.max(1).next_multiple_of(ALIGNMENT);
-        let pages = size.div_ceil(PAGE);
-        let begin = self.core.memory.data_size(&self.core.store);
-        let grown = self.core.memory.grow(&mut self.core.store, pages as u64);
-        grown.map_err(|error| {
-            format!("no memory for the state of a connection: {}", told(&error))
-        })?;
-        let end = begin + pages * PAGE;
-        // The lowest address is the first to be used.
-        let states = (begin..=end - size).step_by(size).map(|at| at as u32);
-        self.free
-            .extend(states.collect::<Vec<_>>().into_iter().rev());
-        Ok(())
     }
 
     /// A copy of a state.
     pub(crate) fn copy(&mut self, state: u32) -> Result<u32, String> {
         let copy = self.allocate()?;
-        let (from, bytes) = (state as usize, self.state_bytes);
+        let (from, bytes) = (state as usize, self.states.bytes);
         let memory = self.core.memory.data_mut(&mut self.core.store);
         memory.copy_within(from..from + bytes, copy as usize);
         Ok(copy)
@@ -234,7 +196,7 @@ impl Running {
 
     /// Gives a state back.
     pub(crate) fn release(&mut self, state: u32) {
-        self.free.push(state);
+        self.states.release(state);
     }
 }
 
@@ -288,29 +250,23 @@ impl Core {
 }
 
 /// The functions that a module may import.
-fn linker(module: &Module) -> Result<Linker<Data>, wasmtime::Error> {
-    let mut linker = Linker::new(module.inner.engine());
+fn linker(code: &Code) -> Result<Linker<Data>, wasmtime::Error> {
+    let engine = code.module().engine();
+    let mut linker = Linker::new(engine);
     for (name, arguments) in IMPORTS {
-        let ty = FuncType::new(
-            module.inner.engine(),
-            vec![ValType::F64; arguments],
-            [ValType::F64],
-        );
+        let ty = FuncType::new(engine, vec![ValType::F64; arguments], [ValType::F64]);
         linker.func_new("forebay", name, ty, move |mut caller, values, results| {
-            let value = if name.starts_with("random_") {
+            let value = if is_random(name) {
                 let data: &mut Data = caller.data_mut();
                 let current = data.current;
                 let stream = data
                     .streams
                     .get_mut(current)
                     .ok_or_else(|| wasmtime::Error::msg("there is no connection yet"))?;
-                match name {
-                    "random_uniform" => stream.uniform(),
-                    "random_exponential" => stream.exponential(),
-                    _ => stream.normal(),
-                }
+                drawn(name, stream)
             } else {
-                exact(name, values)
+                let at = |index: usize| values.get(index).and_then(Val::f64).unwrap_or(f64::NAN);
+                exact(name, at(0), at(1)).unwrap_or(f64::NAN)
             };
             results[0] = Val::F64(value.to_bits());
             Ok(())

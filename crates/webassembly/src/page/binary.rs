@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use crate::interface::{Item, Signature};
 use crate::limits::Limits;
+use crate::states::PAGE;
 
-/// Size of a page of memory, in bytes.
-pub(crate) const PAGE: usize = 1 << 16;
 /// Most tables of a module.
 const MOST_TABLES: usize = 4;
 

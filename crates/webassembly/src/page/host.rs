@@ -15,7 +15,7 @@ use forebay_random::Stream;
 
 use crate::exchange::BYTES;
 use crate::facts::line;
-use crate::interface::{IMPORTS, exact};
+use crate::interface::{IMPORTS, drawn, exact, is_random};
 
 /// Longest reason of a failure, in bytes.
 const MOST_REASON: usize = 800;
@@ -142,17 +142,10 @@ pub fn imported(number: usize, x: f64, y: f64) -> f64 {
     let Some((name, _)) = IMPORTS.get(number) else {
         return f64::NAN;
     };
-    if !name.starts_with("random_") {
-        return exact(name, x, y);
-    }
-    RANDOM.with_borrow_mut(|stream| {
-        let Some(stream) = stream else {
-            return f64::NAN;
-        };
-        match *name {
-            "random_uniform" => stream.uniform(),
-            "random_exponential" => stream.exponential(),
-            _ => stream.normal(),
-        }
-    })
+    let found = if is_random(name) {
+        RANDOM.with_borrow_mut(|stream| stream.as_mut().map(|stream| drawn(name, stream)))
+    } else {
+        exact(name, x, y)
+    };
+    found.unwrap_or(f64::NAN)
 }

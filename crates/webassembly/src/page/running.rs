@@ -6,16 +6,12 @@ use std::marker::PhantomData;
 
 use forebay_random::{Stream, StreamKey};
 
-use crate::binary::PAGE;
 use crate::exchange::{BYTES, Exchange};
 use crate::host::{self, Buffer};
+use crate::interface::{self, MOST_DESCRIPTION, NAMED};
 use crate::limits::Limits;
 use crate::module::Module;
-
-/// Longest description, in bytes.
-const MOST_DESCRIPTION: usize = 1 << 14;
-/// Alignment of states, in bytes.
-const ALIGNMENT: usize = 16;
+use crate::states::{PAGE, States};
 
 /// The result of a method.
 pub(crate) trait WasmResults {
@@ -53,9 +49,7 @@ pub(crate) struct Methods {
 pub(crate) struct Running {
     pub(crate) core: Core,
     pub(crate) methods: Methods,
-    state_bytes: usize,
-    /// Addresses of states that no connection has.
-    free: Vec<u32>,
+    states: States,
     has_random_numbers: bool,
 }
 
@@ -86,7 +80,7 @@ impl Drop for Instance {
 impl Running {
     /// A new instance. Its start function runs.
     pub(crate) fn new(module: &Module) -> Result<Self, String> {
-        let instance = host::start(module.number)
+        let instance = host::start(module.code.number)
             .map(Instance)
             .ok_or_else(|| format!("the module does not start: {}", host::error()))?;
         let mut running = Self {
@@ -97,18 +91,11 @@ impl Running {
                 limits: module.limits,
                 streams: Vec::new(),
             },
-            state_bytes: module.facts.state_bytes as usize,
-            free: Vec::new(),
-            has_random_numbers: module.has_random_numbers(),
+            states: States::new(module.facts.state_bytes),
+            has_random_numbers: module.code.has_random_numbers(),
         };
-        let exchange = running.number("forebay_exchange")? as u32 as usize;
-        if !exchange.is_multiple_of(8) || exchange.saturating_add(BYTES) > running.core.size() {
-            return Err(format!(
-                "`forebay_exchange` returned {exchange}; allowed: the address of 256 bytes, a \
-                 multiple of 8"
-            ));
-        }
-        running.core.exchange = exchange;
+        let address = running.number("forebay_exchange")?;
+        running.core.exchange = interface::check_exchange(address, running.core.size())?;
         Ok(running)
     }
 
@@ -123,14 +110,8 @@ impl Running {
     /// The text of `forebay_describe`, which ends with a zero.
     pub(crate) fn description(&mut self) -> Result<String, String> {
         let at = self.number("forebay_describe")? as u32 as usize;
-        let text = host::read(self.core.instance.0, at, MOST_DESCRIPTION);
-        let end = text.iter().position(|byte| *byte == 0);
-        let text = end.and_then(|end| std::str::from_utf8(&text[..end]).ok());
-        text.map(str::to_owned).ok_or_else(|| {
-            "`forebay_describe`: found no text; allowed: JSON in UTF-8 that ends with a zero, of at \
-             most 16384 bytes"
-                .to_owned()
-        })
+        let bytes = host::read(self.core.instance.0, at, MOST_DESCRIPTION);
+        interface::description(&bytes)
     }
 
     /// The same as [`Core::call_with`] for a method by its name; none if the module has no such
@@ -160,58 +141,40 @@ impl Running {
 
     /// A state of zeros.
     pub(crate) fn allocate(&mut self) -> Result<u32, String> {
-        if self.free.is_empty() {
-            self.grow()?;
+        let pages = self.states.missing_pages();
+        if pages > 0 {
+            let begin = self.core.size();
+            if !host::grow(self.core.instance.0, pages) {
+                let (end, most) = (begin + pages * PAGE, self.core.limits.memory >> 20);
+                return Err(format!(
+                    "no memory for the state of a connection: found a memory of {end} bytes; \
+                     allowed: {most} MiB"
+                ));
+            }
+            self.states.add(begin, pages);
         }
-        let state = self.free.pop().ok_or("found no room for a state")?;
-        host::fill(self.core.instance.0, state as usize, self.state_bytes);
+        let state = self.states.take()?;
+        host::fill(self.core.instance.0, state as usize, self.states.bytes);
         Ok(state)
-    }
-
-    /// Takes pages of the memory for states.
-    fn grow(&mut self) -> Result<(), String> {
-        let size = self.state_bytes.max(1).next_multiple_of(ALIGNMENT);
-        let pages = size.div_ceil(PAGE);
-        let begin = self.core.size();
-        let end = begin + pages * PAGE;
-        if !host::grow(self.core.instance.0, pages) {
-            let most = self.core.limits.memory >> 20;
-            return Err(format!(
-                "no memory for the state of a connection: found a memory of {end} bytes; allowed: \
-                 {most} MiB"
-            ));
-        }
-        // The lowest address is the first to be used.
-        let states = (begin..=end - size).step_by(size).map(|at| at as u32);
-        self.free
-            .extend(states.collect::<Vec<_>>().into_iter().rev());
-        Ok(())
     }
 
     /// A copy of a state.
     pub(crate) fn copy(&mut self, state: u32) -> Result<u32, String> {
         let copy = self.allocate()?;
         let (from, to) = (state as usize, copy as usize);
-        host::copy(self.core.instance.0, from, to, self.state_bytes);
+        host::copy(self.core.instance.0, from, to, self.states.bytes);
         Ok(copy)
     }
 
     /// Gives a state back.
     pub(crate) fn release(&mut self, state: u32) {
-        self.free.push(state);
+        self.states.release(state);
     }
 }
 
 impl Methods {
     fn of(instance: &Instance) -> Self {
-        let names = [
-            "create",
-            "on_open",
-            "on_congestion_event",
-            "on_timeout",
-            "on_idle",
-        ];
-        let named = names.into_iter();
+        let named = NAMED.into_iter();
         Self {
             named: named
                 .filter_map(|name| Some((name, Method::of(instance, name)?)))
