@@ -468,16 +468,11 @@ class Report(_Measured, Displayable):
         """Warnings that a reader must know before using the numbers."""
         if self._core is not None:
             return of_engine(self._core)
-        return tuple(Warning(Kind.UNKNOWN, text) for text in self._data["warnings"])
+        return tuple(Warning(Kind.UNKNOWN, text) for text in self._data.get("warnings", ()))
 
     @cached_property
     def is_deadlocked(self) -> bool:
-        """Whether queues pause each other for good at the end of the run, or of one of the runs.
-
-        False of plain values without warnings.
-        """
-        if self._core is None and "warnings" not in self.__dict__ and "warnings" not in self._data:
-            return False
+        """Whether queues pause each other for good at the end of the run, or of one of the runs."""
         return any(warning.kind is Kind.DEADLOCK for warning in self.warnings)
 
     def warned(self, more: Iterable[Warning]) -> Report:
