@@ -8,6 +8,7 @@ import pytest
 
 from forebay import Scenario
 from forebay.errors import CodeError
+from tests.support.commands import forebay
 
 CONTROL = """
 import math, os, time
@@ -51,15 +52,20 @@ def scenario(folder: Path, **parts: str) -> Path:
         )
     (folder / "mine.py").write_text(code, encoding="utf-8")
     chosen = '{ python = "mine.py:Mine" }'
+    return written(folder, '"newreno"' if queue else chosen, chosen if queue else '"droptail"')
+
+
+def written(folder: Path, cca: str, queue: str = '"droptail"') -> Path:
+    """A scenario of one flow with these values of `cca` and `queue`, in a folder."""
     text = f"""
 [link]
 rate = "10Mbps"
 buffer = "20p"
-queue = {chosen if queue else '"droptail"'}
+queue = {queue}
 [[flows]]
 name = "f"
 rtt = "20ms"
-cca = {'"newreno"' if queue else chosen}
+cca = {cca}
 [run]
 warmup = "100ms"
 measure = "1s"
@@ -67,6 +73,18 @@ measure = "1s"
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def assert_no_archive_runs(path: Path, folder: Path) -> None:
+    """The archive of a sweep over a scenario with code runs nothing, whatever the user allows."""
+    archive = folder / "x.zip"
+    done = forebay(
+        "sweep", path, "--over", "link.buffer=9p,20p", "--out", folder / "o", "--bundle", archive, "--allow-code"
+    )
+    assert done.code == 0, done.err
+    again = forebay("sweep", "--replay", archive, "--out", folder / "p", "--allow-code")
+    assert again.code == 2
+    assert "never runs the code of an archive" in again.err
 
 
 def failure(path: Path) -> str:

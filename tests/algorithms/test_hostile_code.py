@@ -13,7 +13,7 @@ from forebay import Scenario, sweep
 from forebay.algorithms import processes
 from forebay.commands.program import cli
 from forebay.errors import CodeError, InputError
-from tests.algorithms.hostile import failure, refusal, scenario
+from tests.algorithms.hostile import assert_no_archive_runs, failure, refusal, scenario
 from tests.support.commands import forebay
 
 
@@ -132,14 +132,7 @@ def test_a_failing_cell_loses_no_finished_one(tmp_path: Path) -> None:
 
 def test_archives_and_the_laboratory_run_no_code(tmp_path: Path) -> None:
     path = scenario(tmp_path)
-    archive = tmp_path / "x.zip"
-    done = forebay(
-        "sweep", path, "--over", "link.buffer=9p,20p", "--out", tmp_path / "o", "--bundle", archive, "--allow-code"
-    )
-    assert done.code == 0, done.err
-    again = forebay("sweep", "--replay", archive, "--out", tmp_path / "p", "--allow-code")
-    assert again.code == 2
-    assert "never runs the code of an archive" in again.err
+    assert_no_archive_runs(path, tmp_path)
     page = forebay("lab", path, "--no-open", "--out", tmp_path / "page.html")
     assert page.code == 2
     assert "the laboratory opens without code" in page.err

@@ -9,6 +9,7 @@ import pytest
 from checks import rust_modules
 from forebay import Scenario
 from forebay.errors import CodeError, InputError
+from tests.algorithms.hostile import assert_no_archive_runs, written
 from tests.support.commands import forebay
 
 NEW_RENO = Path(__file__).parents[2] / "examples" / "algorithms" / "newreno.rs"
@@ -20,21 +21,7 @@ EMPTY = b"\0asm\x01\0\0\0"
 def scenario(folder: Path, module: bytes, cca: str = '{ wasm = "mine.wasm" }') -> Path:
     """A scenario with a module beside it."""
     (folder / "mine.wasm").write_bytes(module)
-    text = f"""
-[link]
-rate = "10Mbps"
-buffer = "20p"
-[[flows]]
-name = "f"
-rtt = "20ms"
-cca = {cca}
-[run]
-warmup = "100ms"
-measure = "1s"
-"""
-    path = folder / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+    return written(folder, cca)
 
 
 def refused(path: Path) -> str:
@@ -85,9 +72,8 @@ def test_wrong_tables_are_refused(tmp_path: Path, cca: str, words: str) -> None:
 
 
 def test_a_queue_is_no_module(tmp_path: Path) -> None:
-    path = scenario(tmp_path, EMPTY, '"cubic"')
-    text = path.read_text(encoding="utf-8").replace('buffer = "20p"', 'buffer = "20p"\nqueue = { wasm = "mine.wasm" }')
-    path.write_text(text, encoding="utf-8")
+    scenario(tmp_path, EMPTY)
+    path = written(tmp_path, '"cubic"', '{ wasm = "mine.wasm" }')
     assert "modules are only controllers" in refused(path)
 
 
@@ -161,14 +147,7 @@ def test_a_parameter_that_the_module_has_not_is_refused(tmp_path: Path) -> None:
 @needs_rust
 def test_an_archive_with_a_module_runs_nothing(tmp_path: Path) -> None:
     path = scenario(tmp_path, variant(tmp_path, "one", ""))
-    archive = tmp_path / "x.zip"
-    done = forebay(
-        "sweep", path, "--over", "link.buffer=9p,20p", "--out", tmp_path / "o", "--bundle", archive, "--allow-code"
-    )
-    assert done.code == 0, done.err
-    again = forebay("sweep", "--replay", archive, "--out", tmp_path / "p", "--allow-code")
-    assert again.code == 2
-    assert "never runs the code of an archive" in again.err
+    assert_no_archive_runs(path, tmp_path)
 
 
 def test_base64_of_a_damaged_module_is_a_code_error(tmp_path: Path) -> None:

@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from checks import rust_modules
-from forebay import Scenario
+from tests.algorithms.traffic import TRAFFIC, numbers
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "algorithms"
-
-LINK: dict[str, Any] = {"rate": "20Mbps", "buffer": "60p"}
-RUN: dict[str, Any] = {"warmup": "1s", "measure": "6s", "replications": 2}
-TRAFFIC: dict[str, dict[str, Any]] = {
-    "long": {"count": 3, "rtt": {"uniform": ["10ms", "60ms"]}},
-    "timeouts": {"count": 8, "rtt": {"uniform": ["5ms", "20ms"]}, "stack": "linux"},
-    "pauses": {
-        "rtt": "20ms",
-        "workload": {"closed_loop": {"users": 4, "size": {"exponential": "80kB"}, "think": {"exponential": "300ms"}}},
-    },
-    "marks": {"count": 3, "rtt": "30ms", "ecn": True, "stack": "linux"},
-}
-
-
-def numbers(cca: Any, traffic: str) -> str:
-    """Everything that a report says but the names, the digest and the cost."""
-    link = LINK | {"queue": {"kind": "red"} if traffic == "marks" else "droptail"}
-    if traffic == "timeouts":
-        link["buffer"] = "6p"
-    group = {"name": "flows"} | TRAFFIC[traffic] | {"cca": cca}
-    scenario = Scenario.of({"link": link, "flows": [group], "run": RUN}, allow_code=True)
-    plain = json.loads(scenario.run("packet").core.json())
-    return json.dumps({key: plain[key] for key in ("metrics", "groups", "warnings")}, sort_keys=True)
 
 
 @pytest.fixture(scope="module")
@@ -57,4 +32,5 @@ def test_modules_have_the_results_of_the_built_in_controllers(
 ) -> None:
     mine = {"wasm": f"{name}.wasm", "source": modules[name]} | parameters
     built_in = {"kind": name, "variant": "rfc"} | parameters
-    assert numbers(mine, traffic) == numbers(built_in, traffic)
+    queue = {"kind": "red"} if traffic == "marks" else "droptail"
+    assert numbers(mine, traffic, queue) == numbers(built_in, traffic, queue)

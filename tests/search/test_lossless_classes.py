@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from forebay import PortSizing, Scenario, _core, size_classes, size_port
+from forebay import PortSizing, Scenario, size_classes, size_port
 from forebay.configuration.configuring import configure
 from forebay.configuration.platforms.registry import PLATFORMS
 from forebay.configuration.port import Port
@@ -20,13 +20,12 @@ from forebay.errors import InputError
 from forebay.fabric.simulated_headroom import STEP, headroom_need, is_lossless
 from forebay.inputs.goals import metric_value
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import run_jobs
 from forebay.search.port_classes import port_classes
 from forebay.search.port_goals import PortGoals, lossless_goals
 from forebay.search.port_values import port_values
 from forebay.views.port_sizing_text import number_text, port_sizing_lines, port_sizing_text
 from tests.support.commands import forebay
-from tests.support.lossless import CLASSES
+from tests.support.lossless import CLASSES, mean_of_other_runs
 
 STORAGE, WEB = "link.queue.classes.storage", "link.queue.classes.web"
 VALUES = ["storage.headroom", "storage.xoff", "storage.K", "web.buffer", "pool"]
@@ -35,15 +34,6 @@ VALUES = ["storage.headroom", "storage.xoff", "storage.K", "web.buffer", "pool"]
 @pytest.fixture(name="answer", scope="module")
 def _answer() -> PortSizing:
     return size_port(Scenario.parse(CLASSES))
-
-
-def _mean(scenario: Scenario, name: str, *changes: str, runs: int = 20) -> float:
-    """The mean of a metric over runs of another seed, with some changes."""
-    core = scenario.changed(*[("law", *change.split("=", 1)) for change in changes]).core if changes else scenario.core
-    reports = {}
-    jobs = [_core.Job(core, "packet", core.seed + 12_345, number) for number in range(runs)]
-    run_jobs(jobs, None, None, lambda number, report: reports.update({number: report}), None)
-    return sum(metric_value(name, report) for report in reports.values()) / runs
 
 
 # The answer --------------------------------------------------------------------------------------------------------
@@ -56,7 +46,7 @@ def test_all_values_together_meet_every_goal_on_runs_of_another_seed(answer: Por
     assert [each.name for each in answer.values] == VALUES
     assert [each.traffic_class for each in answer.values] == ["storage", "storage", "storage", "web", ""]
     for goal in answer.scenario.goals:
-        assert goal.margin(_mean(answer.sized, goal.name)) >= 0, goal.key
+        assert goal.margin(mean_of_other_runs(answer.sized, goal.name)) >= 0, goal.key
 
 
 def test_the_groups_of_a_lossless_class_have_the_goal_that_they_lose_nothing(answer: PortSizing) -> None:
@@ -95,10 +85,13 @@ def test_headroom_of_one_step_less_than_the_answer_loses_packets() -> None:
 def test_a_smaller_xoff_a_smaller_buffer_and_a_smaller_pool_each_miss_a_goal(answer: PortSizing) -> None:
     xoff = int(answer["storage.xoff"].nearest * 0.6)
     pauses = (f"{STORAGE}.pfc.xon={xoff // 2}B", f"{STORAGE}.pfc.xoff={xoff}B")
-    assert _mean(answer.sized, "pause_time", *pauses) > 4e-3
-    assert _mean(answer.sized, "web.loss_rate", f"{WEB}.buffer={answer['web.buffer'].nearest * 0.7:.0f}B") > 0.002
+    assert mean_of_other_runs(answer.sized, "pause_time", *pauses) > 4e-3
+    assert (
+        mean_of_other_runs(answer.sized, "web.loss_rate", f"{WEB}.buffer={answer['web.buffer'].nearest * 0.7:.0f}B")
+        > 0.002
+    )
     pool = f"memories.chip.size={answer['pool'].nearest * 0.75:.0f}B"
-    assert _mean(answer.sized, "storage.loss_rate", pool) > 0
+    assert mean_of_other_runs(answer.sized, "storage.loss_rate", pool) > 0
 
 
 def test_the_pool_holds_every_buffer_and_no_more_than_the_classes_can_use(answer: PortSizing) -> None:
@@ -196,7 +189,7 @@ def test_alpha_of_a_class_is_sized_instead_of_its_buffer() -> None:
     found = size_port(Scenario.parse(text), quick=True)
     assert found.feasible, found.reason
     for goal in found.scenario.goals:
-        assert goal.margin(_mean(found.sized, goal.name)) >= 0, goal.key
+        assert goal.margin(mean_of_other_runs(found.sized, goal.name)) >= 0, goal.key
 
 
 def test_without_a_memory_the_pool_is_the_buffer_that_the_lossless_class_has() -> None:
@@ -215,8 +208,8 @@ def test_without_a_memory_the_pool_is_the_buffer_that_the_lossless_class_has() -
     found = size_port(Scenario.parse(own), quick=True)
     assert found.feasible, found.reason
     held = found["storage.buffer"].nearest
-    assert _mean(found.sized, "storage.loss_rate") == 0
-    assert _mean(found.sized, "storage.loss_rate", f"{STORAGE}.buffer={held * 0.75:.0f}B") > 0
+    assert mean_of_other_runs(found.sized, "storage.loss_rate") == 0
+    assert mean_of_other_runs(found.sized, "storage.loss_rate", f"{STORAGE}.buffer={held * 0.75:.0f}B") > 0
 
 
 def test_the_classes_of_a_link_before_are_senders_of_their_own() -> None:

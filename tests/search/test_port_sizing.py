@@ -11,31 +11,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from forebay import PortSizing, Scenario, _core, check, size_port
+from forebay import PortSizing, Scenario, check, size_port
 from forebay.errors import InputError
 from forebay.fabric.simulated_headroom import STEP, headroom_need
-from forebay.inputs.goals import metric_value
 from forebay.results.warning import Kind, Warning
-from forebay.scenario import run_jobs
 from forebay.search.port_values import port_values
 from forebay.views.port_sizing_text import port_sizing_lines, port_sizing_text
 from tests.support.commands import forebay
-from tests.support.lossless import PORT
+from tests.support.lossless import PORT, mean_of_other_runs
 
 
 @pytest.fixture(name="answer", scope="module")
 def _answer() -> PortSizing:
     return size_port(Scenario.parse(PORT))
-
-
-def _mean(answer: PortSizing, name: str, *changes: str, runs: int = 20) -> float:
-    """The mean of a metric over runs of another seed, with the recommended values and some changes."""
-    texts = [("law", *change.split("=", 1)) for change in changes]
-    core = answer.sized.changed(*texts).core if texts else answer.sized.core
-    reports = {}
-    jobs = [_core.Job(core, "packet", core.seed + 12_345, number) for number in range(runs)]
-    run_jobs(jobs, None, None, lambda number, report: reports.update({number: report}), None)
-    return sum(metric_value(name, report) for report in reports.values()) / runs
 
 
 # The answer --------------------------------------------------------------------------------------------------------
@@ -48,7 +36,7 @@ def test_all_values_together_meet_every_goal_on_runs_of_another_seed(answer: Por
     assert answer.runs >= 19
     assert [each.name for each in answer.values] == ["headroom", "xoff", "K", "alpha", "pool"]
     for goal in answer.scenario.goals:
-        assert goal.margin(_mean(answer, goal.name)) >= 0, goal.key
+        assert goal.margin(mean_of_other_runs(answer.sized, goal.name)) >= 0, goal.key
 
 
 def test_a_lossless_port_has_the_goal_that_it_loses_nothing(answer: PortSizing) -> None:
@@ -73,15 +61,15 @@ def test_xoff_is_the_smallest_for_the_goal_on_pauses(answer: PortSizing) -> None
     assert answer["xoff"].binding_goal == "pause_time"
     smaller = int(answer["xoff"].nearest * 0.6)
     changes = (f"link.pfc.xon={smaller // 2}B", f"link.pfc.xoff={smaller}B")
-    assert _mean(answer, "pause_time", *changes) > 2e-3
+    assert mean_of_other_runs(answer.sized, "pause_time", *changes) > 2e-3
 
 
 def test_a_pool_below_the_recommended_one_loses_packets(answer: PortSizing) -> None:
     size = answer["pool"].nearest
-    assert _mean(answer, "loss_rate") == 0
-    assert _mean(answer, "loss_rate", f"memories.chip.size={int(0.8 * size)}B") > 0
+    assert mean_of_other_runs(answer.sized, "loss_rate") == 0
+    assert mean_of_other_runs(answer.sized, "loss_rate", f"memories.chip.size={int(0.8 * size)}B") > 0
     # With alpha 1 a port alone holds half of the pool.
-    held = _mean(answer, "queue_delay_max") * 100e9 / 8
+    held = mean_of_other_runs(answer.sized, "queue_delay_max") * 100e9 / 8
     assert held == pytest.approx(size / 2, rel=0.15)
 
 
@@ -131,7 +119,7 @@ def test_without_a_memory_the_pool_is_the_buffer_of_the_port() -> None:
     found = size_port(Scenario.parse(text), quick=True)
     assert [each.name for each in found.values] == ["headroom", "xoff", "K", "pool"]
     assert found["pool"].key == "link.buffer"
-    held = _mean(found, "queue_delay_max") * 100e9 / 8
+    held = mean_of_other_runs(found.sized, "queue_delay_max") * 100e9 / 8
     assert held == pytest.approx(found["pool"].nearest, rel=0.15)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["CLASSES", "PORT"]
+from forebay import Scenario, _core
+from forebay.inputs.goals import metric_value
+from forebay.scenario import run_jobs
+
+__all__ = ["CLASSES", "PORT", "mean_of_other_runs"]
 
 PORT = """\
 title = "Incast into a lossless port"
@@ -104,3 +108,12 @@ pause_time      = "<= 4ms"
 "web.loss_rate" = "<= 0.2%"
 utilization     = ">= 90%"
 """
+
+
+def mean_of_other_runs(scenario: Scenario, name: str, *changes: str, runs: int = 20) -> float:
+    """The mean of a metric over runs of another seed, with some changes."""
+    core = scenario.changed(*[("law", *change.split("=", 1)) for change in changes]).core if changes else scenario.core
+    reports = {}
+    jobs = [_core.Job(core, "packet", core.seed + 12_345, number) for number in range(runs)]
+    run_jobs(jobs, None, None, lambda number, report: reports.update({number: report}), None)
+    return sum(metric_value(name, report) for report in reports.values()) / runs
