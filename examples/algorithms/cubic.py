@@ -46,9 +46,7 @@ class Cubic(CongestionControl):
 
     def on_ack(self, ack: Ack) -> None:
         """Grow the window (sections 4.2 to 4.4)."""
-        acked = ack.acked
-        if self.cwnd < self.ssthresh:
-            acked = self.slow_start(acked)
+        acked = self.slow_start(ack.acked)
         if acked <= 0.0:
             return
         start = self.begin_epoch(ack.now_ps) if self.epoch_start is None else self.epoch_start

@@ -11,10 +11,8 @@ class NewReno(CongestionControl):
 
     def on_ack(self, ack: Ack) -> None:
         """Grow the window (RFC 5681, section 3.1)."""
-        acked = ack.acked
-        if self.cwnd < self.ssthresh:
-            acked = self.slow_start(acked)
-        self.cwnd += acked / self.cwnd
+        rest = self.slow_start(ack.acked)
+        self.cwnd += rest / self.cwnd
 
     def on_congestion_event(self, event: CongestionEvent) -> None:
         """Halve the window (RFC 5681, equation 4)."""

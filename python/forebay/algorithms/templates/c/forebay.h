@@ -85,8 +85,12 @@ FOREBAY_EXPORT int32_t forebay_abi(void) { return 1; }
 
 FOREBAY_EXPORT const ForebayExchange *forebay_exchange(void) { return &exchange; }
 
-/* Grows the window in slow start (RFC 5681, section 3.1). Returns the packets beyond the threshold. */
+/* Grows the window in slow start (RFC 5681, section 3.1). Returns the packets beyond the threshold.
+   At or above the threshold, the window stays as it is. */
 static inline double forebay_slow_start(double acked) {
+    if (exchange.cwnd >= exchange.ssthresh) {
+        return acked;
+    }
     double grown = exchange.cwnd + acked;
     if (grown <= exchange.ssthresh) {
         exchange.cwnd = grown;

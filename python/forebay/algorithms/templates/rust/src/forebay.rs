@@ -153,8 +153,11 @@ impl Exchange {
     }
 
     /// Grows the window in slow start (RFC 5681, section 3.1). Returns the packets beyond the
-    /// threshold.
+    /// threshold. At or above the threshold, the window stays as it is.
     pub fn slow_start(&mut self, acked: f64) -> f64 {
+        if self.cwnd >= self.ssthresh {
+            return acked;
+        }
         let grown = self.cwnd + acked;
         if grown <= self.ssthresh {
             self.cwnd = grown;
