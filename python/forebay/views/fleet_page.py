@@ -38,7 +38,7 @@ MEANINGS = {
     "too small": "A goal is missed, and a larger buffer meets it.",
     "too large": "A goal on delay is missed and a smaller buffer meets it, or the excess only costs delay.",
     "undecided": "The runs do not decide a goal.",
-    "not answerable": "The port has no buffer or no profile, or no buffer meets its goals.",
+    "not answerable": "The port has no buffer or no profile, or no buffer up to 256 times its own meets its goals.",
 }
 #: Most characters of all scenarios in the page, and most rejected rows.
 MOST_SCENARIOS, MOST_REJECTED = 8_000_000, 50
