@@ -26,8 +26,8 @@ FOREBAY_EXPORT void create(State *state) { state->beta = exchange.parameters[0];
 /* Grows the window (RFC 5681, section 3.1). */
 FOREBAY_EXPORT void on_ack(State *state) {
     (void)state;
-    double rest = forebay_slow_start(exchange.ack.acked);
-    exchange.cwnd += rest / exchange.cwnd;
+    double acked = forebay_slow_start(exchange.ack.acked);
+    exchange.cwnd += acked / exchange.cwnd;
 }
 
 /* Reduces the window to a part of the packets in flight (RFC 5681, equation 4). */

@@ -41,9 +41,8 @@ extern "C" fn create(state: &mut State) {
 #[unsafe(no_mangle)]
 extern "C" fn on_ack(_state: &mut State) {
     let x = exchange();
-    let acked = x.ack().acked;
-    let rest = x.slow_start(acked);
-    x.cwnd += rest / x.cwnd;
+    let acked = x.slow_start(x.ack().acked);
+    x.cwnd += acked / x.cwnd;
 }
 
 /// Reduces the window to a part of the packets in flight (RFC 5681, equation 4).
