@@ -76,11 +76,13 @@ def _judgment(draw: random.Random) -> Judgment:
         return Judgment(verdict, "the runs do not show whether utilization is met", stage="packet runs", runs=4)
     side = {"too small": (0.05, 0.9), "fine": (1.0, 4.0), "too large": (4.0, 90.0)}[verdict]
     margin, needed = draw.uniform(*side), draw.uniform(1e4, 1e7)
-    cost = None if verdict == "fine" else draw.uniform(1e-4, 0.5)
     reason = "utilization needs a larger buffer" if verdict == "too small" else "every goal is met"
-    return Judgment(
-        verdict, reason, margin, margin / 1.2, margin * 1.2, needed, needed, 0.8, cost, cost, "packet runs", 8
-    )
+    found = Judgment(verdict, reason, margin, margin / 1.2, margin * 1.2, needed, stage="packet runs", runs=8)
+    found = dataclasses.replace(found, confidence=0.8, delay_s=draw.uniform(1e-4, 0.5), loss=draw.uniform(1e-4, 0.1))
+    if verdict == "fine":
+        return found
+    then_s, loss = draw.uniform(1e-4, 0.1), draw.uniform(1e-4, 0.01)
+    return dataclasses.replace(found, recommended_bytes=needed, recommended_delay_s=then_s, recommended_loss=loss)
 
 
 def _chromium() -> Any:

@@ -41,13 +41,19 @@ def question(queue: str = "droptail", size: str = "1000000B") -> Question:
     return Question(json.dumps(tables), Size.parse(size))
 
 
+#: Columns of numbers.
+NUMBERS = ("recommended_bytes", "delay_ms", "recommended_delay_ms", "loss", "recommended_loss")
+
+
 def answer(*rows: Mapping[str, Any], asked: Question | None = None) -> FleetAnswer:
     """An audit with these ports; each is too small, and 2,000,000 bytes are enough for it, unless it says more."""
     usual = {
         "device": "r1", "port": "xe-1/2/3", "service_class": None, "platform": "junos", "buffer": "1MB", "config": None,
-        "verdict": "too small", "reason": "utilization needs a larger buffer", "enough_bytes": 2e6, "question": "q",
+        "verdict": "too small", "reason": "utilization needs a larger buffer", "question": "q",
+        "recommended_bytes": 2e6, "delay_ms": 1.5, "recommended_delay_ms": 3.25,
+        "loss": 0.02, "recommended_loss": 0.001,
     }  # fmt: skip
-    kinds = {name: pl.Float64 if name == "enough_bytes" else pl.String for name in usual}
+    kinds = {name: pl.Float64 if name in NUMBERS else pl.String for name in usual}
     ports = pl.DataFrame([{**usual, **row} for row in rows], schema=kinds)
     return FleetAnswer(ports, pl.DataFrame(), {"q": asked or question()}, {}, {}, (), None, 0, 0, 0, "0")
 
@@ -68,7 +74,7 @@ def test_lines_read_back_give_at_least_the_recommended_buffer_and_less_than_a_st
     platform: str, enough: float, size: str
 ) -> None:
     asked = question(platform if platform in QUEUES else "droptail", size)
-    text = text_of({"enough_bytes": enough, "platform": platform}, asked=asked)
+    text = text_of({"recommended_bytes": enough, "platform": platform}, asked=asked)
     if platform == "sonic":
         text = "\n".join(lines_of(text))
     found = translate(text, platform, Assumed(RATE, 1500)).bytes
@@ -96,11 +102,11 @@ def test_ports_that_are_fine_or_undecided_get_nothing() -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"enough_bytes": None}, "no size was shown to be enough"),
+        ({"recommended_bytes": None}, "no size was shown to be enough"),
         ({"platform": None}, "the inventory names no platform"),
         ({"service_class": "voice"}, "set its limit in the policy of the port"),
         ({"platform": "eos-trident"}, "eos-trident has no droptail"),
-        ({"enough_bytes": 1e12}, "allowed"),
+        ({"recommended_bytes": 1e12}, "allowed"),
     ],
 )
 def test_a_port_without_lines_is_listed_with_the_reason(row: Mapping[str, Any], reason: str) -> None:
@@ -161,6 +167,15 @@ def test_names_that_become_equal_have_two_files_whatever_their_order() -> None:
     assert len(set(straight.values())) == 2
 
 
+def test_the_delay_and_the_loss_now_and_then_stand_beside_the_lines() -> None:
+    text = text_of({})
+    assert "# recommended: 2.00 MB (2,000,000 bytes)" in text
+    assert "# delay (99th percentile): 1.50 ms now, 3.25 ms then" in text
+    assert "# loss: 2.00 % now, 0.100 % then" in text
+    unknown = text_of({"delay_ms": None, "recommended_loss": None})
+    assert "now" not in unknown
+
+
 @pytest.mark.parametrize("config", ["a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\x0bb\x85c", "a\x1b[2Jb"])
 def test_present_lines_are_comments_whatever_they_contain(config: str) -> None:
     text = text_of({"config": f"{config}\nset system root-authentication"})
@@ -201,14 +216,14 @@ def test_a_name_of_a_policy_belongs_to_one_content() -> None:
     def names(text: str) -> set[str]:
         return {line.split()[1] for line in text.splitlines() if line.startswith("policy-map")}
 
-    one, two = ({"platform": "ios-xe", "enough_bytes": each} for each in (2e6, 3e6))
+    one, two = ({"platform": "ios-xe", "recommended_bytes": each} for each in (2e6, 3e6))
     assert len(names(text_of(one, {**one, "port": "Gi0/1"}))) == 1
     assert names(text_of(one)) | names(text_of(two)) == names(text_of(one, {**two, "port": "Gi0/1"}))
     assert len(names(text_of(one, {**two, "port": "Gi0/1"}))) == 2
 
 
 def test_the_ports_of_a_switch_are_in_one_object() -> None:
-    rows = [{"platform": "sonic", "port": f"Ethernet{n}", "enough_bytes": n * 1e6} for n in (4, 8)]
+    rows = [{"platform": "sonic", "port": f"Ethernet{n}", "recommended_bytes": n * 1e6} for n in (4, 8)]
     tables = json.loads("\n".join(lines_of(text_of(*rows))))
     assert list(tables["BUFFER_QUEUE"]) == ["Ethernet4|0", "Ethernet8|0"]
     assert {each["static_th"] for each in tables["BUFFER_PROFILE"].values()} == {"4000000", "8000000"}
@@ -216,14 +231,14 @@ def test_the_ports_of_a_switch_are_in_one_object() -> None:
 
 def test_an_inventory_of_change_sets_has_the_recommended_buffers(tmp_path: Path) -> None:
     rows = [
-        {"device": device, "platform": "ios-xe", "port": f"GigabitEthernet0/0/{n}", "enough_bytes": n * 1e6}
+        {"device": device, "platform": "ios-xe", "port": f"GigabitEthernet0/0/{n}", "recommended_bytes": n * 1e6}
         for device in ("r1", "r2")
         for n in (1, 2)
     ]
     write_changes(answer(*rows), tmp_path / "changes")
     found = read_inventory(tmp_path / "changes")
     assert found.ports.select("device", "port", "buffer_bytes").rows() == [
-        (row["device"], row["port"], row["enough_bytes"]) for row in rows
+        (row["device"], row["port"], row["recommended_bytes"]) for row in rows
     ]
 
 

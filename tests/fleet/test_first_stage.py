@@ -82,6 +82,27 @@ def test_a_missed_goal_on_delay_makes_a_buffer_too_large() -> None:
     assert verdict(300, CORE, goals) is None, "the bound of the delay and the goal are close"
 
 
+@pytest.mark.parametrize("packets", [5, 20, 1000, 2900])
+@pytest.mark.parametrize("allowed", ["1us", "1ms", "20ms", "60ms"])
+def test_goals_that_may_conflict_go_to_the_packet_runs(packets: int, allowed: str) -> None:
+    found = first_stage({"q": question(packets, CORE, f', "queue_delay_p99": "<= {allowed}"')}).get("q")
+    if allowed in ("1us", "1ms"):
+        assert found is None
+    elif found is not None and found.recommended_bytes is not None:
+        needed, longest = found.recommended_bytes, {"20ms": 20e-3, "60ms": 60e-3}[allowed]
+        assert needed * 8 / 200e6 < longest, "a full queue of the recommended buffer is within the goal"
+
+
+def test_a_recommended_buffer_is_beyond_the_needed_one_of_the_atlas() -> None:
+    for packets, verdict_ in ((5, "too small"), (2900, "too large")):
+        found = first_stage({"q": question(packets)})["q"]
+        assert (found.verdict, found.needed_bytes is None) == (verdict_, False)
+        assert found.recommended_bytes is not None
+        assert (found.needed_bytes or 0) < found.recommended_bytes
+        assert found.margin == pytest.approx(packets * 1500 / (found.needed_bytes or 1))
+    assert found.recommended_bytes < packets * 1500 / 2
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -226,7 +226,8 @@ def test_a_link_opens_the_view_of_a_port(browser: Any, text: str, answer: FleetA
     for words in (
         f"{row['device']} {row['port']}",
         "too small",
-        "is enough",
+        "recommended",
+        "with the recommended buffer",
         row["reason"],
         row["platform"],
         "80 %",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.measuring import Measuring, QuickPrecision
+from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, QuickPrecision
 from forebay.fleets.profiles import BUFFER
 from forebay.fleets.questions import Question, questions_of
-from forebay.fleets.search_stage import _judged, ranked, search_stage
+from forebay.fleets.search_stage import _judged, _with_change, ranked, search_stage
 from forebay.fleets.store import Store
 from tests.fleet.ports import inventory, profiles
 from tests.support.scenarios import PROFILE
@@ -32,8 +34,8 @@ ANSWER = {
     "binding": "utilization",
 }
 UNDECIDED = Judgment("undecided", "the runs do not show whether queue_delay_p99 is met", stage="packet runs", runs=4)
-TOO_SMALL = Judgment("too small", "utilization needs a larger buffer", cost_loss=0.1, severity=1.5)
-TOO_LARGE = Judgment("too large", "half of the buffer also meets every goal", cost_delay_s=0.1, severity=0.4)
+TOO_SMALL = Judgment("too small", "utilization needs a larger buffer", severity=1.5)
+TOO_LARGE = Judgment("too large", "half of the buffer also meets every goal", severity=0.4)
 
 
 def question(configured: int, goals: dict[str, str]) -> Question:
@@ -81,10 +83,67 @@ def test_without_a_goal_on_delay_twice_the_needed_buffer_stays_too_large() -> No
     assert judged(60_000, TOO_LARGE, BOTH, **up).verdict == "fine", "the user allows this delay"
 
 
+def test_the_needed_buffer_is_the_nearest_one_and_the_recommended_one_is_enough() -> None:
+    small, late = judged(10_000, TOO_SMALL, BOTH), judged(900_000, TOO_LARGE, BOTH)
+    needless = judged(900_000, TOO_LARGE, UTILIZATION, up_bytes=1_000_000)
+    assert [found.needed_bytes for found in (small, late, needless)] == [30_000, 50_000, 30_000]
+    for found, configured in ((small, 10_000), (late, 900_000), (needless, 900_000)):
+        assert found.margin == pytest.approx(configured / (found.needed_bytes or 0))
+    assert small.recommended_bytes == needless.recommended_bytes == 30_000
+    assert late.recommended_bytes == pytest.approx((30_000 * 50_000) ** 0.5)
+
+
+@dataclass
+class Runs:
+    """Packet runs on a link of 8 Gb/s whose queue is always full; the goals are missed up to `missed` bytes."""
+
+    missed: float = 0.0
+    late: bool = False
+
+    def __post_init__(self) -> None:
+        self.asked: list[int] = []
+
+    def measure(self, points: Iterable[Question]) -> None:
+        if self.late:
+            raise OutOfTime
+        self.asked += [point.size.number for point in points]
+
+    def find(self, point: Question) -> MeasuredPoint | None:
+        number = point.size.number
+        if number not in self.asked:
+            return None
+        is_met = number > self.missed
+        goal = MeasuredGoal("utilization", ">=", 0.95, 0.9, 0.1, "met" if is_met else "missed", 0.9)
+        return MeasuredPoint((goal,), number, 4, 1e-9 * number, 0.0, 100 / number)
+
+
+def changed(runs: Runs) -> Judgment:
+    before = judged(900_000, TOO_LARGE, BOTH)
+    return _with_change(question(900_000, BOTH), before, ANSWER, cast("Measuring", runs))
+
+
+def test_the_delay_and_the_loss_are_those_of_the_recommended_buffer_after_a_search() -> None:
+    found = changed(Runs())
+    assert (found.delay_s, found.loss) == (pytest.approx(900e-6), 100 / 900_000)
+    assert found.recommended_bytes == 38_730
+    assert (found.recommended_delay_s, found.recommended_loss) == (pytest.approx(38.73e-6), 100 / 38_730)
+    assert found.raises_loss
+
+
+def test_the_buffer_of_the_search_is_recommended_if_the_middle_misses_a_goal() -> None:
+    assert changed(Runs(missed=38_730)).recommended_bytes == 30_000
+
+
+def test_without_time_the_recommended_buffer_stays_and_its_delay_is_unknown() -> None:
+    found = changed(Runs(late=True))
+    assert found.recommended_bytes == pytest.approx(38_730, abs=1)
+    assert (found.delay_s, found.recommended_delay_s) == (None, None)
+
+
 def test_a_fine_buffer_costs_nothing() -> None:
     for before in (TOO_SMALL, TOO_LARGE):
         found = judged(40_000, before, BOTH)
-        assert (found.verdict, found.severity, found.cost_delay_s, found.cost_loss) == ("fine", 0.0, None, None)
+        assert (found.verdict, found.severity, found.recommended_bytes) == ("fine", 0.0, None)
 
 
 def test_a_search_without_an_answer_changes_no_verdict() -> None:
@@ -95,6 +154,9 @@ def test_a_search_without_an_answer_changes_no_verdict() -> None:
 def test_an_impossible_search_is_no_answer() -> None:
     found = judged(9000, UNDECIDED, BOTH, verdict="impossible", bytes=None)
     assert (found.verdict, found.stage, found.runs) == ("not answerable", "search", 40)
+    size = replace(TOO_LARGE, margin=9.0, needed_bytes=1e3, recommended_bytes=1e3)
+    found = judged(9000, size, BOTH, verdict="impossible", bytes=None)
+    assert (found.margin, found.needed_bytes, found.recommended_bytes, found.severity) == (None, None, None, 0.0)
 
 
 def test_the_time_limit_ends_a_search_and_a_later_call_searches_again(tmp_path: Path) -> None:

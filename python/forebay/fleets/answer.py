@@ -23,6 +23,9 @@ VERDICTS: tuple[PortVerdict, ...] = ("fine", "too small", "too large", "undecide
 #: Verdicts of ports that are sized wrongly.
 WRONG: tuple[PortVerdict, ...] = ("too small", "too large")
 
+#: A loss rate rises if it grows by this factor, and by at least this share of the packets.
+MORE_LOSS, LEAST_LOSS = 1.1, 1e-4
+
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
@@ -39,15 +42,16 @@ class Judgment:
     margin_low, margin_high : float or None
         Ends of the interval of the margin; None for an end that is not known.
     needed_bytes : float or None
-        The needed buffer, in bytes.
-    enough_bytes : float or None
-        A buffer that is enough, in bytes: the smallest one that the evidence shows.
+        The nearest buffer that meets every goal, in bytes: the largest one if a goal on delay is missed, and otherwise
+        the smallest one.
+    recommended_bytes : float or None
+        A buffer to set, in bytes, which was shown to meet every goal; None if the port needs no change or none was.
     confidence : float or None
         One-sided confidence of the verdict; None if the evidence carries none.
-    cost_delay_s : float or None
-        Queueing delay (99th percentile) beyond that at the needed buffer, in seconds.
-    cost_loss : float or None
-        Loss rate beyond that at the needed buffer.
+    delay_s, loss : float or None
+        Queueing delay (99th percentile), in seconds, and loss rate at the configured buffer.
+    recommended_delay_s, recommended_loss : float or None
+        The same at the recommended buffer.
     stage : str
         The stage of the verdict: "closed form", "packet runs", "search", or "none".
     runs : int
@@ -64,21 +68,46 @@ class Judgment:
     margin_low: float | None = None
     margin_high: float | None = None
     needed_bytes: float | None = None
-    enough_bytes: float | None = None
+    recommended_bytes: float | None = None
     confidence: float | None = None
-    cost_delay_s: float | None = None
-    cost_loss: float | None = None
+    delay_s: float | None = None
+    loss: float | None = None
+    recommended_delay_s: float | None = None
+    recommended_loss: float | None = None
     stage: Stage = "none"
     runs: int = 0
     severity: float = 0.0
     text: str = ""
 
+    @property
+    def cost_delay_s(self) -> float | None:
+        """Queueing delay (99th percentile) beyond that at the recommended buffer, in seconds."""
+        return _excess(self.delay_s, self.recommended_delay_s)
+
+    @property
+    def cost_loss(self) -> float | None:
+        """Loss rate beyond that at the recommended buffer."""
+        return _excess(self.loss, self.recommended_loss)
+
+    @property
+    def raises_loss(self) -> bool:
+        """Whether the recommended buffer loses clearly more packets than the configured one."""
+        now, then = self.loss, self.recommended_loss
+        return now is not None and then is not None and then > MORE_LOSS * now and then - now > LEAST_LOSS
+
     def to_row(self) -> dict[str, Any]:
-        """The columns of a port with this verdict; the delay is in milliseconds."""
-        row = asdict(self)
-        delay = row.pop("cost_delay_s")
-        del row["text"]
-        return {**row, "cost_delay_ms": None if delay is None else 1e3 * delay}
+        """The columns of a port with this verdict; delays are in milliseconds."""
+        row = {name: value for name, value in asdict(self).items() if name != "text"}
+        row |= {"cost_delay_s": self.cost_delay_s, "cost_loss": self.cost_loss}
+        for name in ("delay", "recommended_delay", "cost_delay"):
+            seconds = row.pop(f"{name}_s")
+            row[f"{name}_ms"] = None if seconds is None else 1e3 * seconds
+        return row
+
+
+def _excess(here: float | None, recommended: float | None) -> float | None:
+    """The part of a delay or of a loss that the recommended buffer would not have."""
+    return None if here is None or recommended is None else max(0.0, here - recommended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,13 +327,11 @@ def _with_verdicts(asked: Asked, judgments: Mapping[str, Judgment]) -> pl.DataFr
     """The ports with the columns of their verdicts."""
     import polars as pl
 
-    kinds = {
-        "question": pl.String, "verdict": pl.String, "reason": pl.String, "stage": pl.String,
-        "margin": pl.Float64, "margin_low": pl.Float64, "margin_high": pl.Float64, "needed_bytes": pl.Float64,
-        "enough_bytes": pl.Float64,
-        "confidence": pl.Float64, "cost_delay_ms": pl.Float64, "cost_loss": pl.Float64, "runs": pl.Int64,
-        "severity": pl.Float64,
-    }  # fmt: skip
+    texts, numbers = ("question", "verdict", "reason", "stage"), (
+        "margin", "margin_low", "margin_high", "needed_bytes", "recommended_bytes", "confidence", "delay_ms", "loss",
+        "recommended_delay_ms", "recommended_loss", "cost_delay_ms", "cost_loss", "severity",
+    )  # fmt: skip
+    kinds = {**dict.fromkeys(texts, pl.String), **dict.fromkeys(numbers, pl.Float64), "runs": pl.Int64}
     rows = [{"question": digest, **judgments[digest].to_row()} for digest in sorted(judgments)]
     table = pl.DataFrame(rows, schema=kinds) if rows else pl.DataFrame(schema=kinds)
     found = _joined(asked.ports, table)

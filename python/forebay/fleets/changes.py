@@ -1,4 +1,4 @@
-"""Change sets: for each device the lines that give its wrongly sized ports the size that was shown to be enough.
+"""Change sets: for each device the lines that give its wrongly sized ports the recommended size.
 
 The lines come from `forebay.configuration`, as those of `recommend --for`. The present lines stand beside them as
 comments. Ports that are fine or undecided are left out; a port that gets no lines is listed with the reason.
@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,12 @@ from forebay.configuration.platforms.registry import PLATFORMS, platform
 from forebay.configuration.port import Classes, Port
 from forebay.errors import ForebayError
 from forebay.fleets.answer import WRONG, FleetAnswer
-from forebay.fleets.buffer_size import Size
 from forebay.fleets.questions import Question
 from forebay.sanitize import sanitize
 from forebay.scenario import Scenario
 from forebay.storage.files import write_atomically
-from forebay.text.formatting import size
+from forebay.text.formatting import duration, size
+from forebay.text.formatting import value as value_text
 
 __all__ = ["OWN", "ChangeSet", "PortChange", "change_sets", "check_platform", "named_port", "write_changes"]
 
@@ -87,8 +87,10 @@ class PortChange:
         The verdict and its reason in one line.
     present : tuple of str
         The present lines of its configuration, or its present buffer as written.
-    enough_bytes : float or None
-        The size that was shown to be enough, in bytes; None if none was.
+    recommended_bytes : float or None
+        The recommended size, in bytes; None if no size was shown to be enough.
+    effects : tuple of str
+        The delay and the loss now and with the recommended size.
     lines : tuple of str
         The new lines; empty if there are none.
     notes : tuple of str
@@ -100,7 +102,8 @@ class PortChange:
     port: str
     reason: str
     present: tuple[str, ...]
-    enough_bytes: float | None
+    recommended_bytes: float | None
+    effects: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     refusal: str | None = None
@@ -145,8 +148,10 @@ class ChangeSet:
             yield f"{mark}{sanitize(change.port)}: {sanitize(change.reason)}"
             yield f"{mark}present:"
             yield from (f"{mark}  {line}" for line in change.present)
-            if change.enough_bytes is not None:
-                yield f"{mark}enough: {size(change.enough_bytes)} ({math.ceil(change.enough_bytes):,} bytes)"
+            if change.recommended_bytes is not None:
+                number = math.ceil(change.recommended_bytes)
+                yield f"{mark}recommended: {size(change.recommended_bytes)} ({number:,} bytes)"
+                yield from (f"{mark}{effect}" for effect in change.effects)
             if change.refusal is not None:
                 yield f"{mark}no lines: {sanitize(change.refusal)}"
             yield from (f"{mark}note: {sanitize(note)}" for note in change.notes)
@@ -251,33 +256,33 @@ class _Writer:
 
     def change(self, row: Mapping[str, Any], system: str | None) -> PortChange:
         """The change of a port."""
-        port, enough = row["port"], row["enough_bytes"]
+        port = row["port"]
         named = named_port(port, row["service_class"])
-        known = PortChange(named, f"{row['verdict']}: {row['reason']}", _present(row), enough)
+        reason = f"{row['verdict']}: {row['reason']}"
+        known = PortChange(named, reason, _present(row), row["recommended_bytes"], _effects(row))
         found = self._written(row, system)
         if isinstance(found, str):
-            return PortChange(named, known.reason, known.present, enough, refusal=found)
+            return replace(known, refusal=found)
         assert system is not None, "lines have a platform"
         is_shaped = SHAPED.search(row["config"] or "") is not None
         lines = found.lines if is_shaped else _without_shaper(system, found.lines)
         if PLAIN_NAME.fullmatch(port) is None or len(port) > MOST_NAME:
-            reason = "the name of the port has characters that lines of a configuration may not have"
-            return PortChange(named, known.reason, known.present, enough, refusal=reason)
-        lines = _with_interface(system, lines, port)
+            refusal = "the name of the port has characters that lines of a configuration may not have"
+            return replace(known, refusal=refusal)
         about = [each for each in found.notes if is_shaped or not each.startswith(("rate:", "rate_layer:", "access:"))]
-        return PortChange(named, known.reason, known.present, enough, lines, tuple(about))
+        return replace(known, lines=_with_interface(system, lines, port), notes=tuple(about))
 
     def _written(self, row: Mapping[str, Any], system: str | None) -> _Written | str:
         """The lines with a placeholder for the interface, or the reason why there are none."""
-        if row["enough_bytes"] is None:
+        if row["recommended_bytes"] is None:
             return "no size was shown to be enough"
         if row["service_class"] is not None:
             return "a class has no lines of its own: set its limit in the policy of the port"
         if system is None:
             return "the inventory names no platform; fill in its column, or use --for PLATFORM"
-        key = (system, row["question"], row["enough_bytes"])
+        key = (system, row["question"], row["recommended_bytes"])
         if key not in self._known:
-            self._known[key] = _write(system, self._questions[row["question"]], row["enough_bytes"])
+            self._known[key] = _write(system, self._questions[row["question"]], row["recommended_bytes"])
         found = self._known[key]
         return found if found.refusal is None else found.refusal
 
@@ -291,15 +296,13 @@ class _Written:
     refusal: str | None = None
 
 
-def _write(system: str, question: Question, enough: float) -> _Written:
-    """The lines of a platform for a question with the size that is enough, in the unit of the configured size."""
+def _write(system: str, question: Question, recommended: float) -> _Written:
+    """The lines of a platform for a question with the recommended size, in the unit of the configured one."""
     try:
-        configured = question.scenario().buffer.bytes
-        number = math.ceil(question.size.number * enough / configured * (1 - 1e-12))
+        chosen = question.with_bytes(recommended)
         if question.has_classes:
-            factor = number / question.size.number
+            factor = chosen.size.number / question.size.number
             return _Written(refusal=f"multiply the limit of each class by {factor:.4g}")
-        chosen = question.with_size(Size(max(1, number), question.size.unit))
         port = Port.of(Scenario.parse(chosen.at(chosen.size), "json", name="profile"))
         if isinstance(port.queue, Classes) and not all(each.shared for each in port.queue.classes):
             return _Written(
@@ -326,6 +329,19 @@ def _present(row: Mapping[str, Any]) -> tuple[str, ...]:
     if row["buffer"]:
         return (f"buffer {sanitize(row['buffer'])}",)
     return ("the default of the platform",)
+
+
+def _effects(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The delay and the loss now and with the recommended size, if both are known."""
+    found = []
+    delays, losses = (row["delay_ms"], row["recommended_delay_ms"]), (row["loss"], row["recommended_loss"])
+    if None not in delays:
+        now, then = (duration(1e-3 * each) for each in delays)
+        found.append(f"delay (99th percentile): {now} now, {then} then")
+    if None not in losses:
+        now, then = (value_text("loss_rate", each) for each in losses)
+        found.append(f"loss: {now} now, {then} then")
+    return tuple(found)
 
 
 def _without_shaper(system: str, lines: tuple[str, ...]) -> tuple[str, ...]:

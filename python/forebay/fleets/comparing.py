@@ -29,7 +29,7 @@ CHANGES = ("appeared", "vanished", "verdict", "margin")
 #: The file of the differences in the folder of an audit.
 DIFFERENCES = "differences.csv"
 #: Columns of a port before and after, each with the suffix `_before` or `_after`.
-VALUES = ("verdict", "margin", "margin_low", "margin_high", "buffer_bytes", "rate_bps", "enough_bytes")
+VALUES = ("verdict", "margin", "margin_low", "margin_high", "buffer_bytes", "rate_bps", "recommended_bytes")
 _REMEDY = "the folder of an audit that has ended"
 
 

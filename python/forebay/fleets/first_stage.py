@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forebay.atlas.prior import Table, place_of
 from forebay.atlas.rows import read
 from forebay.errors import ForebayError
-from forebay.fleets.answer import Judgment
+from forebay.fleets.answer import Judgment, PortVerdict
 from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal
 from forebay.results.metric import find
@@ -101,40 +101,46 @@ def _judged(link: _Link, question: Question) -> Judgment | None:
     """The verdict on one buffer; None if there is a doubt."""
     size = question.size
     packets = size.number if size.unit == "p" else size.number / link.packet_bytes
-    needed = math.sqrt(link.low * link.high)
-    delay_s, excess_s = packets / link.packets_per_s, (packets - needed) / link.packets_per_s
-    # A full queue, the rest of the packet in transmission and another packet.
-    delays_met = all(CLEAR * (packets + 2) / link.packets_per_s <= goal.threshold for goal in link.delays)
-    enough = packets > CLEAR * link.high
-    margins = (packets / needed, packets / link.high, packets / link.low)
+    full_s = packets / link.packets_per_s
+    # A full queue, the rest of the packet in transmission and another packet meet each goal up to this size.
+    strictest = min((goal.threshold * link.packets_per_s for goal in link.delays), default=math.inf)
+    most = strictest / CLEAR - 2
+    least = CLEAR * link.high
+    needed, low, high = math.sqrt(link.low * link.high), link.low, link.high
 
-    def judged(verdict: str, reason: str, severity: float = 0.0, cost_s: float | None = None) -> Judgment:
-        return Judgment(
-            verdict,  # type: ignore[arg-type]
+    def judged(verdict: PortVerdict, reason: str, severity: float = 0.0, recommended: float | None = None) -> Judgment:
+        found = Judgment(
+            verdict,
             f"{reason}; the atlas expects {link.low:.0f} to {link.high:.0f} packets",
-            *margins,
+            packets / needed,
+            packets / high,
+            packets / low,
             needed_bytes=needed * link.packet_bytes,
-            enough_bytes=CLEAR * link.high * link.packet_bytes,
             confidence=CONFIDENCE,
-            cost_delay_s=cost_s,
             stage="closed form",
             severity=severity,
         )
+        if recommended is None:
+            return found
+        found = replace(found, recommended_bytes=recommended * link.packet_bytes)
+        if verdict == "too small":
+            return found
+        return replace(found, delay_s=full_s, recommended_delay_s=recommended / link.packets_per_s)
 
-    if not enough:
-        if packets >= link.low / CLEAR or not delays_met:
-            return None
-        return judged("too small", "utilization needs a larger buffer", 1 + min(9.0, needed / packets - 1))
-    late = [
-        goal for goal in link.delays if goal.name.removesuffix("_s") in LONGEST and delay_s > CLEAR * goal.threshold
-    ]
-    if late and link.fills:
-        miss = max(delay_s / goal.threshold - 1 for goal in late)
-        return judged("too large", f"{late[0].key} needs a smaller buffer", 1 + min(9.0, miss), excess_s)
-    if delays_met and link.fills and not link.delays and packets > 2 * CLEAR * link.high:
+    late = [goal for goal in link.delays if goal.name.removesuffix("_s") in LONGEST and full_s > CLEAR * goal.threshold]
+    if packets <= least:
+        if packets < link.low / CLEAR and least <= most:
+            return judged("too small", "utilization needs a larger buffer", 1 + min(9.0, needed / packets - 1), least)
+    elif late and link.fills:
+        if least <= most:  # otherwise the goals may conflict
+            miss = max(full_s / goal.threshold - 1 for goal in late)
+            needed, low, high = strictest, most, CLEAR * strictest
+            middle = math.sqrt(least * most)
+            return judged("too large", f"{late[0].key} needs a smaller buffer", 1 + min(9.0, miss), middle)
+    elif packets <= most and link.fills and not link.delays and packets > 2 * least:
         reason = "half of the buffer is enough, and the rest costs delay"
-        return judged("too large", reason, excess_s / delay_s, excess_s)
-    if delays_met and (link.delays or packets <= 2 * link.low / CLEAR):
+        return judged("too large", reason, 1 - least / packets, least)
+    elif packets <= most and (link.delays or packets <= 2 * link.low / CLEAR):
         within = "the one on delay among them" if link.delays else "and half of the buffer is not enough"
         return judged("fine", f"every goal is met, {within}")
     return None

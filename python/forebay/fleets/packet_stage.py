@@ -1,32 +1,31 @@
 """The second stage: packet runs at quick precision decide what the first stage leaves open.
 
-A buffer is too small if a goal that needs room is missed and a larger buffer meets it. A buffer is too large if a
-goal on delay is missed. Without such a goal it is too large if half of it also meets every goal and the excess costs
-delay. The stage asks for points in waves: the configured buffers, then the halves of those that meet their goals, and
-then larger or smaller buffers until the needed one is known within a factor.
+A buffer is too small if it misses a goal, and a larger buffer misses none. It is too large if it misses a goal, and a
+smaller buffer misses none. Without a goal on delay it is also too large if half of it meets every goal and the excess
+costs delay. The stage asks for points in waves: the configured buffers, then the halves of those that meet their goals,
+and then larger or smaller buffers until the needed one is known within a factor of two.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
+from forebay.fleets.nearest_size import CLOSE, At, Direction, NearestSize, between, ladder, nearest_size
 from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
+from forebay.text.formatting import size as size_text
 
 __all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage"]
 
 #: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide.
 ROOM = frozenset({"utilization", "loss_rate", "goodput"})
 DELAY = frozenset({"queue_delay_mean", "queue_delay_p50", "queue_delay_p99", "queue_delay_max", "queue_mean"})
-#: Factors of the configured buffer at which the needed one is sought.
-LARGER = (2.0, 4.0, 16.0, 64.0, 256.0)
-SMALLER = (0.5, 0.25, 1 / 16, 1 / 64)
 #: Part of the delay that a needless buffer must cost.
 WORTH = 0.05
 #: Largest relative miss that counts.
@@ -99,52 +98,64 @@ def judge(question: Question, find_point: Find, *, halve: bool = True) -> Judgme
             raise _Missing((size,))
         return found
 
-    size = question.size
     try:
-        here = at(size)
+        here = at(question.size)
         if here.refusal is not None:
             return Judgment("not answerable", here.refusal)
         if here.verdict == "met":
-            return _met(size, here, at) if halve else _judgment("fine", "every goal is met", [here], _sure(here.goals))
-        if here.verdict == "undecided":
-            return _undecided(here)
-        return _missed(size, here, at, find_point, halve=halve)
+            fine = _judgment("fine", "every goal is met", [here], _sure(here.goals))
+            found = _met(question, here, at) if halve else fine
+        elif here.verdict == "undecided":
+            found = _undecided(here)
+        else:
+            found = _missed(question, here, at, find_point, halve=halve)
     except _Missing as missing:
         return missing.sizes
+    return replace(found, delay_s=here.delay_s, loss=here.loss)
 
 
-def _met(size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint]) -> Judgment:
-    """Every goal is met: the verdict hangs on half of the buffer."""
-    half = size.times(SMALLER[0])
-    if half == size:
+def _met(question: Question, here: MeasuredPoint, at: At) -> Judgment:
+    """Every goal is met: the verdict depends on half of the buffer."""
+    half = question.size.times(0.5)
+    if half == question.size:
         return _judgment("fine", "every goal is met, and there is no smaller buffer", [here], _sure(here.goals))
     less = at(half)
     if less.refusal is not None or less.verdict != "met":
-        ends = (1.0, 2.0 if less.verdict == "missed" else None)
         reason = "every goal is met, and half of the buffer is not shown to be enough"
-        return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, ends)
+        found = _judgment("fine", reason, [here, less], _sure(here.goals))
+        return _with_margin(found, here, here, less if less.verdict == "missed" else None)
     if not _costs(here, less):
         reason = "every goal is met; a smaller buffer would be enough, and it would be no faster"
-        return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
-    if has_delay_goal(here.goals):
+    elif has_delay_goal(here.goals):
         reason = "every goal is met, also the one on delay; half of the buffer would be enough"
-        return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, (2.0, None))
-    last, points = less, [here, less]
-    factor, fails = SMALLER[0], 0.0
-    for smaller in SMALLER[1:]:
-        below = at(size.times(smaller))
+    else:
+        return _needless(question, here, less, at)
+    return _with_margin(_judgment("fine", reason, [here, less], _sure(here.goals)), here, less, None)
+
+
+def _needless(question: Question, here: MeasuredPoint, less: MeasuredPoint, at: At) -> Judgment:
+    """Half of the buffer is enough, and the rest costs delay: the smallest sufficient buffer is the needed one."""
+    points, last, last_size, fails = [here], less, question.size, None
+    for size in ladder(question, "smaller"):
+        below = at(size)
         points.append(below)
         if below.refusal is not None or below.verdict != "met":
-            fails = smaller
+            fails = size
             break
-        last, factor = below, smaller
-    ends = (1 / factor, 1 / fails if fails else None)
+        last, last_size = below, size
+    while fails is not None and last_size.number > CLOSE * fails.number:
+        middle = between(last_size, fails)
+        below = at(middle)
+        points.append(below)
+        if below.refusal is not None or below.verdict != "met":
+            fails = middle
+        else:
+            last, last_size = below, middle
     reason = "half of the buffer also meets every goal, and the excess costs delay"
     found = _judgment("too large", reason, points, _sure([*here.goals, *less.goals]))
-    delay, needed = here.delay_s or 0.0, last.delay_s or 0.0
-    cost = max(0.0, delay - needed)
-    severity = cost / delay if delay else 0.0
-    return _with_margin(replace(found, cost_delay_s=cost, severity=severity), here, ends)
+    missed = None if fails is None else at(fails)
+    found = _with_change(_with_margin(found, here, last, missed), here, last)
+    return replace(found, severity=(found.cost_delay_s or 0.0) / here.delay_s if here.delay_s else 0.0)
 
 
 def _costs(here: MeasuredPoint, less: MeasuredPoint) -> bool:
@@ -155,64 +166,62 @@ def _costs(here: MeasuredPoint, less: MeasuredPoint) -> bool:
     return here.delay_s - less.delay_s > max(noise, WORTH * here.delay_s)
 
 
-def _missed(
-    size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint], find_point: Find, *, halve: bool
-) -> Judgment:
+def _missed(question: Question, here: MeasuredPoint, at: At, find_point: Find, *, halve: bool) -> Judgment:
     """A goal is missed: larger and smaller buffers show what it needs."""
-    sides = _sides(size, here, at, find_point)
-    room, less = ([key for key, side in sides.items() if side == wanted] for wanted in ("room", "less"))
+    sides = _sides(question.size, here, at, find_point)
+    larger, smaller = ([key for key, side in sides.items() if side == wanted] for wanted in ("larger", "smaller"))
     sure = max((goal.confidence for goal in here.missed if goal.confidence is not None), default=None)
-    if room and less:
-        reason = f"no buffer meets both: {room[0]} needs a larger one, {less[0]} a smaller one"
+    if larger and smaller:
+        reason = f"no buffer meets both: {larger[0]} needs a larger one, {smaller[0]} a smaller one"
         return _judgment("not answerable", reason, [here], sure)
-    if not room and not less:
+    if not larger and not smaller:
         reason = f"{next(iter(sides))} is missed, and no other buffer changes it"
         return _judgment("not answerable", reason, [here], sure)
-    if less and not halve:
-        return _judgment("too large", f"{less[0]} needs a smaller buffer", [here], sure)
-    keys, factors, side = (room, LARGER, "larger") if room else (less, SMALLER, "smaller")
-    points, last, reached = [here], 1.0, None
-    for factor in factors:
-        other = size.times(factor)
-        points.append(at(other))
-        if points[-1].refusal is not None:
-            break
-        if all(points[-1].goal(key).verdict == "met" for key in keys):
-            reached = factor
-            break
-        last = factor
-        if other.number == 1:
-            break
-    if reached is None:
-        reason = f"{keys[0]} is missed, and no {side} buffer up to a factor of {max(last, 1 / last):g} meets it"
+    if smaller and not halve:
+        return _judgment("too large", f"{smaller[0]} needs a smaller buffer", [here], sure)
+    direction: Direction = "larger" if larger else "smaller"
+    keys = larger or smaller
+    toward = {*keys, *(goal.key for goal in here.goals if _side(goal) == direction)}
+    nearest = nearest_size(question, here, direction, toward, at)
+    return _changed(here, keys, direction, nearest, sure)
+
+
+def _changed(
+    here: MeasuredPoint, keys: Sequence[str], direction: Direction, nearest: NearestSize, sure: float | None
+) -> Judgment:
+    """The verdict on a buffer that misses goals, after a search for the nearest one that does not."""
+    key, end, points = keys[0], nearest.end, [here, *nearest.points]
+    at_end = size_text(end.bytes)
+    if nearest.state == "beyond" and end.refusal is not None:
+        reason = f"{key} needs a {direction} buffer, and the runs there are refused: {end.refusal}"
+        return _judgment("undecided", reason, points, None)
+    if nearest.state == "beyond":
+        bound = "up to" if direction == "larger" else "down to"
+        reason = f"{key} is missed, and no {direction} buffer {bound} {at_end} meets it"
         return _judgment("not answerable", reason, points, sure)
-    end = points[-1]
-    beside = [goal.key for goal in end.missed]
-    reason = f"{keys[0]} needs a {side} buffer" + (f"; there {beside[0]} is missed" if beside else "")
+    if nearest.state == "conflict":
+        reason = f"no buffer was found that meets both: {key} needs a {direction} one, and {nearest.other} is missed "
+        return _judgment("not answerable", f"{reason}at {at_end}", points, sure)
+    if nearest.state == "open":
+        other = f"{nearest.other} is {end.goal(nearest.other).verdict} at {at_end}"
+        reason = f"{key} needs a {direction} buffer, {other}, and the runs do not show one that meets every goal"
+        return _judgment("undecided", reason, points, None)
+    reason = f"{key} needs a {direction} buffer"
+    severity = 1 + min(MOST_SEVERE, max(goal.relative_miss for goal in here.missed if goal.key in keys))
     found = replace(
-        _judgment("too small" if room else "too large", reason, points, sure),
-        cost_delay_s=_excess(here.delay_s, end.delay_s),
-        cost_loss=_excess(here.loss, end.loss),
-        severity=1 + min(MOST_SEVERE, max(goal.relative_miss for goal in here.missed if goal.key in keys)),
+        _judgment("too small" if direction == "larger" else "too large", reason, points, sure), severity=severity
     )
-    low, high = sorted((1 / reached, 1 / last))
-    enough = end.bytes if end.verdict == "met" else None
-    return replace(_with_margin(found, here, (low, high)), enough_bytes=enough)
-
-
-def _excess(here: float | None, needed: float | None) -> float | None:
-    """The part of a delay or a loss that the needed buffer would not have."""
-    return None if here is None or needed is None else max(0.0, here - needed)
+    return _with_change(_with_margin(found, here, end, nearest.last), here, end)
 
 
 def _sides(
     size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint], find_point: Find
-) -> dict[str, str | None]:
+) -> dict[str, Direction | None]:
     """The side to which each missed goal asks the buffer to change, by the goal's key."""
     sides = {goal.key: _side(goal) for goal in here.missed}
     unknown = [goal for goal in here.missed if sides[goal.key] is None]
     if unknown:
-        beside = (size.times(LARGER[0]), size.times(SMALLER[0]))
+        beside = (size.times(2), size.times(0.5))
         absent = tuple(each for each in beside if find_point(each) is None)
         if absent:
             raise _Missing(absent)
@@ -223,10 +232,10 @@ def _sides(
 
 def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
     """Whether the user has said how much delay is allowed."""
-    return any(_name(goal) in DELAY and _side(goal) == "less" for goal in goals)
+    return any(_name(goal) in DELAY and _side(goal) == "smaller" for goal in goals)
 
 
-def _side(goal: MeasuredGoal | Goal) -> str | None:
+def _side(goal: MeasuredGoal | Goal) -> Direction | None:
     """The side to which a goal asks the buffer to change; None if it depends on the traffic."""
     name = _name(goal)
     metric = find(name)
@@ -234,7 +243,7 @@ def _side(goal: MeasuredGoal | Goal) -> str | None:
         return None
     # A goal against the better direction, such as a utilization of at most 50 %, asks for the other side.
     is_usual = (goal.sense == ">=") == metric.more_is_better
-    return "room" if (name in ROOM) == is_usual else "less"
+    return "larger" if (name in ROOM) == is_usual else "smaller"
 
 
 def _name(goal: MeasuredGoal | Goal) -> str:
@@ -243,12 +252,12 @@ def _name(goal: MeasuredGoal | Goal) -> str:
     return goal.key if metric is None else metric.goal_name
 
 
-def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoint) -> str | None:
+def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoint) -> Direction | None:
     """The side on which a goal comes closer to its threshold."""
     if above.refusal is not None or below.refusal is not None:
         return None
     more, less = above.goal(goal.key).margin, below.goal(goal.key).margin
-    return None if more == less else "room" if more > less else "less"
+    return None if more == less else "larger" if more > less else "smaller"
 
 
 def _undecided(here: MeasuredPoint) -> Judgment:
@@ -267,10 +276,21 @@ def _judgment(verdict: str, reason: str, points: Iterable[MeasuredPoint], confid
     return Judgment(verdict, reason, confidence=confidence, stage="packet runs", runs=runs)  # type: ignore[arg-type]
 
 
-def _with_margin(found: Judgment, here: MeasuredPoint, ends: tuple[float | None, float | None]) -> Judgment:
-    """The same with the interval of the margin; the middle is the geometric one."""
-    low, high = ends
-    middle = math.sqrt(low * high) if low is not None and high is not None else low if high is None else high
-    needed = None if not middle else here.bytes / middle
-    enough = here.bytes / low if low else None
-    return replace(found, margin=middle, margin_low=low, margin_high=high, needed_bytes=needed, enough_bytes=enough)
+def _with_margin(found: Judgment, here: MeasuredPoint, enough: MeasuredPoint, missed: MeasuredPoint | None) -> Judgment:
+    """The same with the interval of the margin: the needed buffer is between one that is enough and one that is not."""
+    known, other = here.bytes / enough.bytes, None if missed is None else here.bytes / missed.bytes
+    low, high = (known, other) if other is None or other >= known else (other, known)
+    middle = known if other is None else math.sqrt(known * other)
+    return replace(found, margin=middle, margin_low=low, margin_high=high, needed_bytes=here.bytes / middle)
+
+
+def _with_change(found: Judgment, here: MeasuredPoint, end: MeasuredPoint) -> Judgment:
+    """The same with a recommended buffer, and the delay and the loss there."""
+    return replace(
+        found,
+        delay_s=here.delay_s,
+        loss=here.loss,
+        recommended_bytes=end.bytes,
+        recommended_delay_s=end.delay_s,
+        recommended_loss=end.loss,
+    )

@@ -7,6 +7,7 @@ differ in the buffer alone use each other's runs.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ __all__ = ["Asked", "Question", "questions_of"]
 
 #: Digits of the content hash of a question.
 DIGITS = 24
+#: Relative error of a quotient of bytes, which must not add a byte.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ class Question:
     def with_size(self, size: Size) -> Question:
         """The same scenario with another configured buffer."""
         return Question(self.text, size)
+
+    def with_bytes(self, wanted: float) -> Question:
+        """The same scenario with the smallest buffer of at least these bytes, in the unit of the configured one."""
+        number = math.ceil(self.size.number * wanted / self.scenario().buffer.bytes * (1 - ROUNDING))
+        return self.with_size(Size(max(1, number), self.size.unit))
 
 
 @dataclass(frozen=True, slots=True)

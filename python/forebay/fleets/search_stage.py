@@ -6,20 +6,23 @@ ones. One search serves all questions of a scenario.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay.errors import ForebayError, Interrupted
 from forebay.fleets.answer import WRONG, Judgment, PortVerdict
-from forebay.fleets.measuring import Measuring
+from forebay.fleets.measuring import Measuring, OutOfTime
 from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal
 from forebay.fleets.questions import Question
 from forebay.fleets.store import key_of
 from forebay.results.warning import Kind
 from forebay.search.recommendation import recommend
+from forebay.text.formatting import size as size_text
 
 if TYPE_CHECKING:
     from forebay.search.answer import Recommendation
@@ -87,7 +90,10 @@ def search_stage(
             break
         answer = _searched(questions[digests[0]], measuring, folder, describe)
         for digest in digests:
-            judgment = _judged(questions[digest], judgments[digest], answer)
+            question = questions[digest]
+            judgment = _judged(question, judgments[digest], answer)
+            if judgment.stage == "search":
+                judgment = _with_change(question, judgment, answer, measuring)
             found[digest] = replace(judgment, text=answer.get(TEXT, ""))
     return found
 
@@ -131,18 +137,19 @@ def _searched(
 
 
 def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> Judgment:
-    """The verdict on a question after the search of its scenario."""
+    """The verdict on a question after the search of its scenario, without the delay and the loss at other buffers."""
     if answer.get("verdict") == "impossible":
         reason = f"no buffer meets every goal ({answer['binding']})"
-        return replace(before, verdict="not answerable", reason=reason, stage="search", runs=answer["runs"])
+        found = Judgment("not answerable", reason, confidence=answer["confidence"], stage="search", runs=answer["runs"])
+        return replace(found, delay_s=before.delay_s, loss=before.loss)
     needed = answer.get("bytes")
     if answer.get("verdict") != "met" or not needed:
         return before
     scenario = question.scenario()
-    configured = scenario.buffer.bytes
+    configured, limits_delay = scenario.buffer.bytes, has_delay_goal(scenario.goals)
     low, up = answer["low_bytes"] or needed, answer["up_bytes"] or needed
     # Without a goal on delay, twice the needed buffer is too large, if the packet runs say that it costs delay.
-    is_excess = before.verdict == "too large" and configured >= 2 * needed and not has_delay_goal(scenario.goals)
+    is_excess = before.verdict == "too large" and configured >= 2 * needed and not limits_delay
     if configured < low:
         verdict: PortVerdict = "too small"
     elif needed <= configured <= up and not is_excess:
@@ -151,23 +158,51 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
         verdict = before.verdict
     else:
         return before
-    is_new = verdict != before.verdict
-    severity = before.severity
-    if is_new:
-        severity = 1 + min(MOST_SEVERE, needed / configured - 1) if verdict == "too small" else 0.0
-    return replace(
+    is_late = verdict == "too large" and limits_delay
+    nearest = up if is_late else needed
+    found = replace(
         before,
         verdict=verdict,
-        reason=f"the search found {needed:.0f} bytes" if is_new else before.reason,
-        margin=configured / needed,
-        margin_low=configured / needed,
-        margin_high=configured / low,
-        needed_bytes=needed,
-        enough_bytes=needed,
+        margin=configured / nearest,
+        margin_low=configured / nearest,
+        margin_high=configured / (nearest if is_late else low),
+        needed_bytes=nearest,
+        recommended_bytes=None if verdict == "fine" else math.sqrt(needed * up) if is_late else needed,
         confidence=answer["confidence"],
-        cost_delay_s=None if is_new else before.cost_delay_s,
-        cost_loss=None if is_new else before.cost_loss,
+        recommended_delay_s=None,
+        recommended_loss=None,
         stage="search",
         runs=answer["runs"],
-        severity=severity,
     )
+    if verdict == before.verdict:
+        return found
+    severity = 1 + min(MOST_SEVERE, needed / configured - 1) if verdict == "too small" else 0.0
+    return replace(found, reason=f"the search found {size_text(needed)}", severity=severity)
+
+
+def _with_change(question: Question, judgment: Judgment, answer: Mapping[str, Any], measuring: Measuring) -> Judgment:
+    """The verdict with the delay and the loss at the configured and at the recommended buffer.
+
+    The middle of the sufficient buffers was not measured by the search. If packet runs miss a goal there, the needed
+    buffer of the search takes its place.
+    """
+    for recommended in dict.fromkeys((judgment.recommended_bytes, answer.get("bytes"))):
+        if judgment.recommended_bytes is None or recommended is None:
+            break
+        changed = question.with_bytes(recommended)
+        with suppress(OutOfTime):
+            measuring.measure((question, changed))
+        here, end = measuring.find(question), measuring.find(changed)
+        if here is None or end is None or here.refusal is not None or end.refusal is not None:
+            break
+        judgment = replace(
+            judgment,
+            recommended_bytes=end.bytes,
+            delay_s=here.delay_s,
+            loss=here.loss,
+            recommended_delay_s=end.delay_s,
+            recommended_loss=end.loss,
+        )
+        if not end.missed:
+            break
+    return judgment

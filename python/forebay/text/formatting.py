@@ -70,12 +70,12 @@ def _significant(number: float, digits: int = 3) -> str:
     return f"{number:.{places}f}" if abs(number) < 10**digits else f"{round(number)}"
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, digits: int = 3) -> str:
     """Format a time with the unit that suits it."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if abs(seconds) >= scale:
-            return f"{_significant(seconds / scale)} {unit}"
-    return f"{_significant(seconds / 1e-9)} ns" if seconds else "0 ms"
+            return f"{_significant(seconds / scale, digits)} {unit}"
+    return f"{_significant(seconds / 1e-9, digits)} ns" if seconds else "0 ms"
 
 
 def clock_time(seconds: float) -> str:

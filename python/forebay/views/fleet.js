@@ -291,7 +291,8 @@
   };
   const block = (words, className = "") => make("pre", words, { className, tabIndex: 0 });
 
-  const measured = (link, own) => {
+  const measured = (link, own, advice) => {
+    const mark = (place) => (place === own ? " (as configured)" : place === advice ? " (recommended)" : "");
     const heads = link.heads;
     const table = make("table", "", { className: "stack" });
     const line = make("tr");
@@ -302,7 +303,7 @@
     link.measured.forEach((cells, place) => {
       const each = make("tr", "", { className: place === own ? "own" : "" });
       each.append(...cells.map((words, index) => {
-        const value = make("td", index === 0 && place === own ? `${words} (as configured)` : words);
+        const value = make("td", index === 0 ? `${words}${mark(place)}` : words);
         value.dataset.label = heads[index];
         return value;
       }));
@@ -324,15 +325,21 @@
     return element;
   };
 
+  /** A value at the configured buffer, and at the recommended one. */
+  const nowAndThen = (name, row) => {
+    const [now, then] = [text(name, row), text(`recommended_${name}`, row)];
+    return now && then ? `${now} now, ${then} with the recommended buffer` : now;
+  };
+
   const portParts = (row) => {
     const answer = data.answer[row];
     const own = data.answers;
     const link = own.link[answer] < 0 ? null : data.links[own.link[answer]];
     const parts = [];
     const lead = make("p", "", { className: "sentence" });
-    const enough = text("enough_bytes", row);
+    const recommended = text("recommended_bytes", row);
     lead.append(verdictSign(text("verdict", row)));
-    if (enough && text("verdict", row).startsWith("too ")) lead.append(`: ${enough} is enough`);
+    if (recommended) lead.append(`: ${recommended} recommended`);
     const range = text("range", row);
     const margin = text("margin", row) + (range && range !== text("margin", row) ? ` (${range})` : "");
     const kind = { fine: "good", undecided: "undecided", "not answerable": "undecided" }[text("verdict", row)] ?? "impossible";
@@ -343,10 +350,10 @@
     const verdictPart = section("The answer", lead, make("p", text("reason", row), { className: "lead" }), facts([
       ["configured buffer", written && bytes && differs ? `${written} (${bytes})` : bytes || written],
       ["needed buffer", text("needed_bytes", row) && `about ${text("needed_bytes", row)}`],
-      ["shown to be enough", text("enough_bytes", row)],
       ["configured / needed", margin],
-      ["cost of the wrong buffer", [["delay", "cost_delay_ms"], ["loss", "cost_loss"]]
-        .filter(([, name]) => text(name, row)).map(([words, name]) => `${text(name, row)} ${words}`).join(", ")],
+      ["recommended buffer", recommended],
+      ["delay (99th percentile)", nowAndThen("delay_ms", row)],
+      ["loss", nowAndThen("loss", row)],
       ["confidence", text("confidence", row)],
       ["evidence", [text("stage", row), text("runs", row) && `${text("runs", row)} runs`].filter(Boolean).join(", ")],
       ["too small in year", text("too_small_in", row)],
@@ -393,7 +400,7 @@
       parts.push(question);
       if (link.measured.length > 0) {
         const hint = make("p", "Each row is a buffer that packet runs measured for this port or for one with the same traffic. A percentage in parentheses is the confidence of the verdict.", { className: "hint" });
-        const table = section("Measured buffers", hint, measured(link, own.point[answer]));
+        const table = section("Measured buffers", hint, measured(link, own.point[answer], own.advice[answer]));
         table.className = "dense";
         parts.push(table);
       }

@@ -20,7 +20,7 @@ from forebay.sanitize import sanitize
 from forebay.text.formatting import confidence, counted, duration, size, value
 from forebay.views.fleet_chart import SERIES, FleetPicture, fleet_picture
 from forebay.views.fleet_table import NONE, FleetTable, fleet_table
-from forebay.views.fleet_text import ROWS, answer_lines, change_cells
+from forebay.views.fleet_text import CHANGE_COLUMNS, ROWS, answer_lines, change_cells
 from forebay.views.page_charts import Figure, Switch, missing
 from forebay.views.pages import Row, Table, render
 from forebay.views.wording import goal_phrase
@@ -35,10 +35,10 @@ __all__ = ["fleet_page"]
 #: Meaning of each verdict.
 MEANINGS = {
     "fine": "Every goal is met, and the buffer is not needlessly large.",
-    "too small": "A goal is missed, and a larger buffer meets it.",
-    "too large": "A goal on delay is missed and a smaller buffer meets it, or the excess only costs delay.",
+    "too small": "A goal is missed, and a larger buffer misses none.",
+    "too large": "A goal is missed and a smaller buffer misses none, or the excess only costs delay.",
     "undecided": "The runs do not decide a goal.",
-    "not answerable": "The port has no buffer or no profile, or no buffer up to 256 times its own meets its goals.",
+    "not answerable": "The port has no buffer or no profile, or no buffer was found that meets its goals.",
 }
 #: Most characters of all scenarios in the page, and most rejected rows.
 MOST_SCENARIOS, MOST_REJECTED = 8_000_000, 50
@@ -140,8 +140,6 @@ def fleet_page(
 
 
 # The answer ------------------------------------------------------------------------------------------------------
-
-CHANGE_COLUMNS = ("ports", "first port", "verdict", "configured / needed", "shown to be enough", "cost")
 
 
 def _state(answer: FleetAnswer) -> str:
@@ -249,14 +247,15 @@ def _data(answer: FleetAnswer, table: FleetTable, picture: FleetPicture) -> dict
     """All that the script shows, with each text once."""
     links: dict[str, int] = {}
     scenarios: list[Mapping[str, Any]] = []
-    rows: dict[str, list[Any]] = {"link": [], "size": [], "point": [], "text": []}
+    rows: dict[str, list[Any]] = {"link": [], "size": [], "point": [], "advice": [], "text": []}
     texts: dict[str, int] = {}
     room = MOST_SCENARIOS
     for digest in table.frame["question"].to_list():
         if digest is None:
-            found: tuple[Any, ...] = (NONE, "", NONE, NONE)
+            found: tuple[Any, ...] = (NONE, "", NONE, NONE, NONE)
         else:
-            question, text = answer.questions[digest], answer.judgments[digest].text
+            question, judgment = answer.questions[digest], answer.judgments[digest]
+            text = judgment.text
             scenario, points = _scenario(question), answer.points.get(question.link, ())
             if question.link not in links:
                 links[question.link] = len(links)
@@ -264,7 +263,9 @@ def _data(answer: FleetAnswer, table: FleetTable, picture: FleetPicture) -> dict
                 shown = question.text if room >= 0 else None
                 scenarios.append({"scenario": shown, **_measured(scenario, points)})
             place = texts.setdefault(text, len(texts)) if text else NONE
-            found = links[question.link], str(question.size), _place(scenario, points), place
+            configured = None if scenario is None else scenario.buffer.bytes
+            places = (_place(each, points) for each in (configured, judgment.recommended_bytes))
+            found = links[question.link], str(question.size), *places, place
         for column, each in zip(rows.values(), found, strict=True):
             column.append(each)
     return {
@@ -286,12 +287,9 @@ def _scenario(question: Question) -> Scenario | None:
         return None
 
 
-def _place(scenario: Scenario | None, points: Sequence[MeasuredPoint]) -> int:
-    """The number of the measured point at the configured buffer; -1 if no verdict rests on runs there."""
-    if scenario is None or not points:
-        return NONE
-    configured = scenario.buffer.bytes
-    return next((number for number, point in enumerate(points) if point.bytes == configured), NONE)
+def _place(size: float | None, points: Sequence[MeasuredPoint]) -> int:
+    """The number of the measured point of a buffer in bytes; -1 if no verdict rests on runs there."""
+    return next((number for number, point in enumerate(points) if point.bytes == size), NONE)
 
 
 def _measured(scenario: Scenario | None, points: Sequence[MeasuredPoint]) -> dict[str, Any]:

@@ -120,13 +120,15 @@ ANSWERS: tuple[tuple[str, str, str, Show], ...] = (
     ("verdict", "verdict", "main", str),
     ("needed_bytes", "needed (about)", "main", size),
     ("margin", "configured / needed", "main", ratio),
-    ("cost_delay_ms", "delay cost", "wide", lambda delay: duration(1e-3 * delay)),
-    ("cost_loss", "loss cost", "wide", lambda loss: value("loss_rate", loss)),
+    ("recommended_bytes", "recommended", "main", size),
+    ("delay_ms", "p99 delay", "wide", lambda delay: duration(1e-3 * delay)),
+    ("recommended_delay_ms", "recommended p99 delay", "port", lambda delay: duration(1e-3 * delay)),
+    ("loss", "loss", "wide", lambda loss: value("loss_rate", loss)),
+    ("recommended_loss", "recommended loss", "port", lambda loss: value("loss_rate", loss)),
     ("confidence", "confidence", "wide", lambda share: confidence(share, 0)),
     ("stage", "evidence", "wide", str),
     ("profile_used", "profile", "wide", sanitize),
     ("reason", "reason", "main", sanitize),
-    ("enough_bytes", "shown to be enough", "port", size),
     ("range", "range of configured / needed", "port", ratio_range),
     ("runs", "runs", "port", lambda runs: f"{runs:,}" if runs else ""),
     ("too_small_in", "too small in year", "wide", lambda year: str(year) if year else "today"),
@@ -135,8 +137,9 @@ ANSWERS: tuple[tuple[str, str, str, Show], ...] = (
 )
 #: The order of the table; the columns that other boxes add come last.
 ORDER = (
-    "device", "port", "service_class", "rate_bps", "verdict", "buffer", "buffer_bytes", "needed_bytes", "margin",
-    "cost_delay_ms", "cost_loss", "reason", "too_small_in", "profile_used", "platform", "stage", "confidence",
+    "device", "port", "service_class", "rate_bps", "verdict", "buffer", "buffer_bytes", "recommended_bytes",
+    "needed_bytes", "margin", "delay_ms", "loss", "reason", "too_small_in", "profile_used", "platform", "stage",
+    "confidence",
 )  # fmt: skip
 BOX = "would_do_"
 
@@ -148,8 +151,6 @@ def fleet_table(answer: FleetAnswer, changes: Iterable[ChangeSet] = ()) -> Fleet
     boxes = [name for name in answer.ports.columns if name.startswith(BOX)]
     ports = answer.ports.with_columns(
         pl.struct("margin_low", "margin_high").alias("range"),
-        # A delay or a loss that the buffer does not cost is no cost.
-        pl.col("cost_delay_ms", "cost_loss").replace({0.0: None}),
         pl.Series("change", _new_lines(answer, changes), dtype=pl.String),
     )
     shown = [*ANSWERS, *((name, f"would {name.removeprefix(BOX)} do", "wide", sanitize) for name in boxes)]
