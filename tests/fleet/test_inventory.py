@@ -205,6 +205,18 @@ def test_a_byte_that_is_not_utf_8_rejects_its_row(tmp_path: Path) -> None:
     assert found.ports["device"].to_list() == ["bern"]
 
 
+@pytest.mark.parametrize("cell", ["b\0", '"b\n\0"', "\0"])
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_byte_of_zero_rejects_its_row_alone(cell: str, count: int, tmp_path: Path) -> None:
+    others = "".join(f"bern,p{number},1G,\n" for number in range(1000))
+    rows = "".join(f"r{number},{cell},1G,\n" for number in range(count))
+    found = inventory(tmp_path, f"device,port,rate,config\n{rows}{others}r,c,1G,\0\n")
+    assert [reason for _, reason in reasons(found)] == ["found a byte of zero (NUL); allowed: a text without it"] * (
+        count + 1
+    )
+    assert found.ports["device"].to_list() == ["bern"] * 1000
+
+
 def _zip() -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -218,6 +230,10 @@ def _zip() -> bytes:
         (b"", "an empty file"),
         (b"\xef\xbb\xbf \n", "an empty file"),
         (bytes(range(256)) * 10, "a binary file"),
+        (b"device,port,rate\0\na,b,1G\n", "a binary file"),
+        (b"device,port,rate\n" + b"a,b\0\0,1G\n" * 50, "a binary file"),
+        (b"hello world\n\0no table\n", "a binary file"),
+        ("device,port,rate\na,b,1G\n".encode("utf-16-le"), "a binary file"),
         (_zip(), "a ZIP archive"),
         (b"\x1f\x8b\x08\x00junk", "a gzip archive"),
         (b"PAR1 is no table PAR1", "a table that cannot be read"),

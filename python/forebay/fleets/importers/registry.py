@@ -45,5 +45,7 @@ def importer_of(file: SourceFile) -> Importer:
     for importer in IMPORTERS:
         if importer is not PARQUET and importer.recognizes(file):
             return importer
+    if "\0" in file.beginning:
+        raise FileFault("found a binary file; allowed: a text or a Parquet file")
     formats = ", ".join(importer.name for importer in IMPORTERS)
     raise FileFault(f"found no format that is known; allowed: {formats}")
