@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -370,8 +371,36 @@ def test_a_quote_that_does_not_end_names_the_lines_that_it_takes(tmp_path: Path)
     rows = "".join(f"r{number},p,1G\n" for number in range(20_000))
     found = inventory(tmp_path, f'device,port,rate\nr,"p,1G\n{rows}')
     assert reasons(found)[0][0] == 2
-    assert "which ends in line" in reasons(found)[0][1]
+    first = re.fullmatch(
+        r"found a cell of more than 131,072 characters from line 2 to line (\d+) \(([0-9,]+) lines\), which are not "
+        r"read; allowed: shorter cells, and quotes in pairs",
+        reasons(found)[0][1],
+    )
+    assert first
+    assert int(first[2].replace(",", "")) == int(first[1]) - 1
+    assert found.ports["line"][0] == int(first[1]) + 1
     assert len(found.ports) > 5_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ('r,"p,1G\na,b,1G\na,c,1G\n', "found a quote without an end from line 2 to line 4 (3 lines)"),
+        ('r,"p,1G\na,b,1G\na,"c",1G\n', "found a row that is no CSV from line 2 to line 4 (3 lines) ("),
+        ('r,"p,1G\na,b,1G\na,"\nx,y,1G\n', "found 2 cells in one row from line 2 to line 4 (3 lines); allowed: 3"),
+        ("r,p\n", "found 2 cells; allowed: 3, as in the header"),
+    ],
+)
+def test_a_row_of_several_lines_names_the_first_and_the_last_one(rows: str, reason: str, tmp_path: Path) -> None:
+    found = inventory(tmp_path, f"device,port,rate\n{rows}")
+    assert reasons(found)[0][0] == 2
+    assert reasons(found)[0][1].startswith(reason)
+
+
+def test_a_long_cell_is_refused_for_its_length(tmp_path: Path) -> None:
+    found = inventory(tmp_path, f"device,port,rate\na,{'b' * 10**7},1G\nc,d,1G\n")
+    assert reasons(found) == [(2, "found a cell of more than 131,072 characters; allowed: shorter cells")]
+    assert found.ports["line"].to_list() == [3]
 
 
 def test_the_results_of_an_audit_within_the_folder_are_no_inventory(tmp_path: Path) -> None:
