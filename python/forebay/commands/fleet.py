@@ -61,7 +61,7 @@ MOST_SEARCHES = 1_000_000
     "--replace",
     metavar="platform=FILE.csv",
     help="Find which other boxes have enough memory for each port. The columns of the file are "
-    "platform,bytes_per_port.",
+    "platform,bytes_per_port. A memory may have a unit, as in 12MB.",
 )
 @click.option(
     "--for",
