@@ -357,6 +357,22 @@ def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) 
     assert table.height == 30
 
 
+def test_a_name_with_a_line_feed_is_one_line_on_the_terminal_and_loses_no_port(tmp_path: Path) -> None:
+    given = [{"device": f"{name}\nChange first: none", "buffer": "1 packets"} for name in ("a\u2028", "b\u202e")]
+    inventory(tmp_path, given)
+    profiles(tmp_path, BRIEF)
+    call = ("fleet", "ports.csv", "--out", "out", "--full", "0")
+    first = command(*call, cwd=tmp_path).out
+    inventory(tmp_path, [{**row, "buffer": "9 packets"} for row in given])
+    second = command(*call, "--against", "out", cwd=tmp_path).out
+    assert first.splitlines()[1].startswith(r"Change first: a\u2028\nChange first: none eth0 and 1 port like it")
+    for out in (first, second):
+        assert any(r"a\u2028\nChange first: none eth0" in line for line in out.splitlines()[3:])
+        assert not [line for line in out.splitlines() if line.startswith("Change first: none")]
+    assert r"b\u202e\nChange first: none eth1" in second
+    assert read_table(tmp_path / "out" / "ports.parquet", "run it again").height == 2
+
+
 def test_an_audit_without_a_port_replaces_the_table_of_an_earlier_one(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert audit(tmp_path, rows(1), out=out).ports.height == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -145,6 +146,7 @@ def fleet(
     from forebay.fleets.auditing import fleet as audit
     from forebay.fleets.changes import change_sets
     from forebay.fleets.comparing import compare_audits, read_audit
+    from forebay.fleets.legible_names import with_legible_names
     from forebay.storage.files import write_atomically
     from forebay.views.fleet_comparison_text import comparison_text
     from forebay.views.fleet_page import fleet_page
@@ -185,8 +187,9 @@ def fleet(
             say_json(json.dumps({**answer.to_dict(), **compared}, indent=2))
             return
         if comparison is not None:
-            show(comparison_text(comparison, str(against), str(out)))
-        show(fleet_text(answer, str(out), width()))
+            legible = dataclasses.replace(comparison, differences=with_legible_names(comparison.differences))
+            show(comparison_text(legible, str(against), str(out)))
+        show(fleet_text(dataclasses.replace(answer, ports=with_legible_names(answer.ports)), str(out), width()))
 
     with afterwards(tell), writing(out):
         page = fleet_page(answer, source=str(inventory), options=texts, changes=change_sets(answer, platform))
