@@ -23,7 +23,7 @@ from forebay.fleets.questions import Question, questions_of
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import WorkerMemory
 from forebay.storage import build
-from forebay.storage.tables import read_table
+from forebay.storage.tables import read_table, write_table
 from forebay.views.fleet_text import answer_lines
 from tests.fleet.ports import inventory, profiles
 from tests.support.commands import forebay as command
@@ -371,6 +371,41 @@ def test_a_name_with_a_line_feed_is_one_line_on_the_terminal_and_loses_no_port(t
         assert not [line for line in out.splitlines() if line.startswith("Change first: none")]
     assert r"b\u202e\nChange first: none eth1" in second
     assert read_table(tmp_path / "out" / "ports.parquet", "run it again").height == 2
+
+
+@pytest.mark.parametrize(
+    ("devices", "noted"),
+    [
+        ("abcd", None),
+        ("ABwxyz", None),
+        ("awxyz", "1 of the 4 ports"),
+        ("wxyz", "0 of the 4 ports"),
+        ("", "0 of the 4 ports"),
+    ],
+)
+def test_an_audit_of_another_network_in_the_folder_is_noted(devices: str, noted: str | None, tmp_path: Path) -> None:
+    given = [{"device": name, "port": "eth0", "buffer": "9 packets"} for name in "abcd"]
+    first = audit(tmp_path, given, out=tmp_path / "out")
+    assert first.measured
+    heard: list[str] = []
+    given = [{"device": name, "port": "eth0", "buffer": "9 packets"} for name in devices]
+    given = given or [{"buffer": "9 packets", "rate_bps": "many"}]
+    second = audit(tmp_path, given, FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    kept = "its tables are replaced, and its measurements are kept"
+    text = f"{tmp_path / 'out'}: {noted} of its earlier audit are in this inventory; {kept}"
+    assert heard == ([] if noted is None else [text])
+    assert second.measured == 0
+
+
+def test_a_damaged_table_of_an_earlier_audit_is_replaced_without_a_note(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    heard: list[str] = []
+    for content in (b"PAR1 no table", b"PAR1", b""):
+        (tmp_path / "out" / "ports.parquet").write_bytes(content)
+        audit(tmp_path, rows(1), FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    write_table(pl.DataFrame({"device": ["a"]}), tmp_path / "out" / "ports.parquet")
+    audit(tmp_path, rows(1), FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    assert heard == []
 
 
 def test_an_audit_without_a_port_replaces_the_table_of_an_earlier_one(tmp_path: Path) -> None:
