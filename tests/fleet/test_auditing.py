@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -343,6 +344,31 @@ def test_the_exit_code_follows_fail_on(tmp_path: Path) -> None:
     inventory(tmp_path, [{"buffer": None}])
     assert command(*call, cwd=tmp_path).code == 3
     assert command("fleet", "none.csv", "--out", "out", cwd=tmp_path).code == 2
+
+
+def test_the_help_gives_the_exit_codes_of_fail_on_and_of_against(tmp_path: Path) -> None:
+    text = " ".join(command("fleet", "--help", cwd=tmp_path).out.partition("Exit codes:")[2].split())
+    meaning = dict(re.findall(r"(?<!\S)(\d+) ([A-Z].*?)(?= \d+ [A-Z]|$)", text))
+    assert set(meaning) == {"0", "1", "2", "3", "130"}
+    profiles(tmp_path, BRIEF)
+    small = {"buffer": "1 packets"}
+    call = ("fleet", "ports.csv", "--out", "out", "--full", "0", "--fail-on")
+    inventory(tmp_path, [small])
+    assert command(*call, "too-small", cwd=tmp_path).code == 1
+    assert meaning["1"].startswith("A port has a verdict of --fail-on")
+    assert command(*call, "too-large", cwd=tmp_path).code == 0
+    assert meaning["0"].startswith("No port has a verdict of --fail-on")
+    inventory(tmp_path, [small, {**small, "rate_bps": "many"}])
+    assert command(*call, "too-large", cwd=tmp_path).code == 3
+    assert "or a row is rejected" in meaning["3"]
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 0
+    assert meaning["0"].endswith("With --against: no port newly has such a verdict.")
+    inventory(tmp_path, [small, small])
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 1
+    assert meaning["1"].endswith("With --against: it newly has this verdict.")
+    inventory(tmp_path, [small, small, {"buffer": None}])
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 3
+    assert meaning["3"].endswith("With --against: a port newly is undecided or has no answer.")
 
 
 def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) -> None:
