@@ -23,6 +23,7 @@ from forebay.configuration.port import Classes, Port
 from forebay.errors import ForebayError
 from forebay.fleets.answer import WRONG, FleetAnswer
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.nokia_service import with_service
 from forebay.fleets.questions import Question
 from forebay.sanitize import sanitize
 from forebay.scenario import Scenario
@@ -169,8 +170,6 @@ def _quirks(system: Platform) -> Iterator[str]:
         rest = re.sub(rf"^replace (?:{INTERFACES[system.name]})\b[^;]*(?:; |$)", "", quirk)
         if rest:
             yield rest
-    if system.name == "sros":
-        yield 'service "1", interface "customer" and the tag :1 stand for those of your port'
 
 
 def named_port(port: str, service_class: str | None) -> str:
@@ -264,7 +263,9 @@ class _Writer:
             reason = "the name of the port has characters that lines of a configuration may not have"
             return PortChange(named, known.reason, known.present, enough, refusal=reason)
         lines = _with_interface(system, lines, port)
+        lines, unknown = with_service(lines, port, row["config"]) if system == "sros" else (lines, None)
         about = [each for each in found.notes if is_shaped or not each.startswith(("rate:", "rate_layer:", "access:"))]
+        about += [] if unknown is None else [unknown]
         return PortChange(named, known.reason, known.present, enough, lines, tuple(about))
 
     def _written(self, row: Mapping[str, Any], system: str | None) -> _Written | str:
