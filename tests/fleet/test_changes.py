@@ -247,6 +247,13 @@ def test_a_port_gets_a_shaper_only_if_it_has_one(platform: str) -> None:
     assert any(word in line for line in lines_of(text_of(shaped), mark))
 
 
+def test_the_scheduler_that_classes_of_sros_name_is_in_their_lines() -> None:
+    text = text_of({"platform": "sros"}, asked=question("shared"))
+    policy = re.search('scheduler-policy policy-name ("[^"]+")', text)
+    assert policy
+    assert f'/configure qos scheduler-policy {policy[1]} tier 1 scheduler "LINK" rate pir 1000000' in lines_of(text)
+
+
 def test_a_name_of_a_policy_belongs_to_one_content() -> None:
     def names(text: str) -> set[str]:
         return {line.split()[1] for line in text.splitlines() if line.startswith("policy-map")}

@@ -60,7 +60,7 @@ SHAPING = {
     "junos": r"set class-of-service interfaces \S+ shaping-rate ",
     "eos": r"\s+shape rate ",
     "eos-trident": r"\s+shape rate ",
-    "sros": r".* rate pir ",
+    "sros": r".* queue \d+ rate pir ",  # the scheduler of several classes stays, because their queues name it
 }
 #: Words by which the present lines of a port show a shaper of its own.
 SHAPED = re.compile(r"\bshap(?:e|ing)\b|\brate pir\b|\bpir\b", re.IGNORECASE)
