@@ -171,7 +171,7 @@ def test_goals_that_are_no_table_are_an_error(text: str, tmp_path: Path) -> None
     [
         PROFILE.replace(FLOW, 'name = "{role}"'),
         PROFILE.replace('"newreno"', '"{role}"'),
-        PROFILE.replace(FLOW, f'{FLOW}\ncount = "{{rate / 1kbps}}"'),
+        PROFILE.replace(FLOW, f'{FLOW}\ncount = "{{rate / 1bps}}"'),
         PROFILE.replace(UTILIZATION, 'utilization = ">= {utilization}"'),
         PROFILE.partition("[goal]")[0],
     ],

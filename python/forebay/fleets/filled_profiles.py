@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from forebay.errors import ContradictionError, InputError
@@ -16,26 +17,10 @@ from forebay.scenario import Scenario
 
 __all__ = ["SAMPLE_GOAL", "check_filled", "shared_fault"]
 
-#: Ports that differ in every value, so that a fault of all of them belongs to the profile.
-_SAMPLES: tuple[Mapping[str, Any], ...] = tuple(
-    {
-        **{name: f"sample-{name}-{rate}" for name in ("device", "port", "platform", "service_class", "role")},
-        "rate_bps": rate,
-        "queue": queue,
-        "size": size,
-        "buffer_bytes": rate // 100,
-        "mtu_bytes": mtu,
-        "utilization": load,
-        "drops": mtu // 9,
-        "packets": rate // 1000,
-        "interval_s": load * 600,
-    }
-    for rate, queue, size, mtu, load in (
-        (1_000_000_000, None, "2000p", 1500, 0.5),
-        (2_000_000, "codel", "20p", 576, 0.05),
-        (400_000_000_000, "fq_codel", "90000000B", 9000, 0.95),
-    )
-)
+#: Rates, buffers, disciplines, packets and loads of sample ports: the first of each is usual, and the others extreme.
+_RATES = (1_000_000_000, 2_000_000, 400_000_000_000, 1_000, 10_000_000_000_000)
+_SIZES = ("2000p", "20p", "90000000B", "1p", "100000000000B")
+_OTHERS = ((None, 1500, 0.5), ("codel", 576, 0.05), ("fq_codel", 9000, 0.95))
 #: The goal of a sample port if the profile has none.
 SAMPLE_GOAL = "utilization>=50%"
 #: Metrics without a unit that are at most 1, as the shares are: Jain's index of fairness.
@@ -55,7 +40,7 @@ def shared_fault(filled: Callable[[Mapping[str, Any]], str], mark: str, name: st
         The file of the profile, for the error.
     """
     faults: dict[str, InputError] = {}
-    for sample in _SAMPLES:
+    for sample in _samples():
         try:
             check_filled(filled(sample).replace(mark, sample["size"]), name)
         except InputError as error:
@@ -64,6 +49,24 @@ def shared_fault(filled: Callable[[Mapping[str, Any]], str], mark: str, name: st
             return None
     # A fault that depends on a value names the value, which differs from sample to sample.
     return next(iter(faults.values())) if len(faults) == 1 else None
+
+
+def _samples() -> Iterator[Mapping[str, Any]]:
+    """Ports that differ in every value, so that a fault of all of them belongs to the profile."""
+    for place, (rate, size) in enumerate(product(_RATES, _SIZES)):
+        queue, mtu, load = _OTHERS[place % len(_OTHERS)]
+        yield {
+            **{name: f"sample-{name}-{place}" for name in ("device", "port", "platform", "service_class", "role")},
+            "rate_bps": rate,
+            "queue": queue,
+            "size": size,
+            "buffer_bytes": 1000 + place,
+            "mtu_bytes": mtu,
+            "utilization": load,
+            "drops": place,
+            "packets": 1_000_000 + place,
+            "interval_s": 60.0 + place,
+        }
 
 
 def check_filled(text: str, name: str) -> None:
