@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from forebay.fleets.questions import Question, questions_of
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import WorkerMemory
 from forebay.storage import build
-from forebay.storage.tables import read_table
+from forebay.storage.tables import read_table, write_table
 from forebay.views.fleet_text import answer_lines
 from tests.fleet.ports import inventory, profiles
 from tests.support.commands import forebay as command
@@ -345,6 +346,31 @@ def test_the_exit_code_follows_fail_on(tmp_path: Path) -> None:
     assert command("fleet", "none.csv", "--out", "out", cwd=tmp_path).code == 2
 
 
+def test_the_help_gives_the_exit_codes_of_fail_on_and_of_against(tmp_path: Path) -> None:
+    text = " ".join(command("fleet", "--help", cwd=tmp_path).out.partition("Exit codes:")[2].split())
+    meaning = dict(re.findall(r"(?<!\S)(\d+) ([A-Z].*?)(?= \d+ [A-Z]|$)", text))
+    assert set(meaning) == {"0", "1", "2", "3", "130"}
+    profiles(tmp_path, BRIEF)
+    small = {"buffer": "1 packets"}
+    call = ("fleet", "ports.csv", "--out", "out", "--full", "0", "--fail-on")
+    inventory(tmp_path, [small])
+    assert command(*call, "too-small", cwd=tmp_path).code == 1
+    assert meaning["1"].startswith("A port has a verdict of --fail-on")
+    assert command(*call, "too-large", cwd=tmp_path).code == 0
+    assert meaning["0"].startswith("No port has a verdict of --fail-on")
+    inventory(tmp_path, [small, {**small, "rate_bps": "many"}])
+    assert command(*call, "too-large", cwd=tmp_path).code == 3
+    assert "or a row is rejected" in meaning["3"]
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 0
+    assert meaning["0"].endswith("With --against: no port newly has such a verdict.")
+    inventory(tmp_path, [small, small])
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 1
+    assert meaning["1"].endswith("With --against: it newly has this verdict.")
+    inventory(tmp_path, [small, small, {"buffer": None}])
+    assert command(*call, "too-small", "--against", "out", cwd=tmp_path).code == 3
+    assert meaning["3"].endswith("With --against: a port newly is undecided or has no answer.")
+
+
 def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) -> None:
     inventory(tmp_path, rows())
     profiles(tmp_path, BRIEF)
@@ -355,6 +381,57 @@ def test_the_first_three_lines_are_the_answer_in_eighty_columns(tmp_path: Path) 
     assert all(len(line) <= 80 for line in out[:3])
     table = read_table(tmp_path / "out" / "ports.parquet", "run it again")
     assert table.height == 30
+
+
+def test_a_name_with_a_line_feed_is_one_line_on_the_terminal_and_loses_no_port(tmp_path: Path) -> None:
+    given = [{"device": f"{name}\nChange first: none", "buffer": "1 packets"} for name in ("a\u2028", "b\u202e")]
+    inventory(tmp_path, given)
+    profiles(tmp_path, BRIEF)
+    call = ("fleet", "ports.csv", "--out", "out", "--full", "0")
+    first = command(*call, cwd=tmp_path).out
+    inventory(tmp_path, [{**row, "buffer": "9 packets"} for row in given])
+    second = command(*call, "--against", "out", cwd=tmp_path).out
+    assert first.splitlines()[1].startswith(r"Change first: a\u2028\nChange first: none eth0")
+    for out in (first, second):
+        assert any(r"a\u2028\nChange first: none eth0" in line for line in out.splitlines()[3:])
+        assert not [line for line in out.splitlines() if line.startswith("Change first: none")]
+    assert r"b\u202e\nChange first: none eth1" in second
+    assert read_table(tmp_path / "out" / "ports.parquet", "run it again").height == 2
+
+
+@pytest.mark.parametrize(
+    ("devices", "noted"),
+    [
+        ("abcd", None),
+        ("ABwxyz", None),
+        ("awxyz", "1 of the 4 ports"),
+        ("wxyz", "0 of the 4 ports"),
+        ("", "0 of the 4 ports"),
+    ],
+)
+def test_an_audit_of_another_network_in_the_folder_is_noted(devices: str, noted: str | None, tmp_path: Path) -> None:
+    given = [{"device": name, "port": "eth0", "buffer": "9 packets"} for name in "abcd"]
+    first = audit(tmp_path, given, out=tmp_path / "out")
+    assert first.measured
+    heard: list[str] = []
+    given = [{"device": name, "port": "eth0", "buffer": "9 packets"} for name in devices]
+    given = given or [{"buffer": "9 packets", "rate_bps": "many"}]
+    second = audit(tmp_path, given, FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    kept = "its tables are replaced, and its measurements are kept"
+    text = f"{tmp_path / 'out'}: {noted} of its earlier audit are in this inventory; {kept}"
+    assert heard == ([] if noted is None else [text])
+    assert second.measured == 0
+
+
+def test_a_damaged_table_of_an_earlier_audit_is_replaced_without_a_note(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    heard: list[str] = []
+    for content in (b"PAR1 no table", b"PAR1", b""):
+        (tmp_path / "out" / "ports.parquet").write_bytes(content)
+        audit(tmp_path, rows(1), FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    write_table(pl.DataFrame({"device": ["a"]}), tmp_path / "out" / "ports.parquet")
+    audit(tmp_path, rows(1), FleetExecution(full=0, tell=heard.append), out=tmp_path / "out")
+    assert heard == []
 
 
 def test_an_audit_without_a_port_replaces_the_table_of_an_earlier_one(tmp_path: Path) -> None:

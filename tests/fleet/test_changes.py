@@ -27,8 +27,13 @@ RATE = 1_000_000_000
 QUEUES: Mapping[str, Any] = {
     "droptail": "droptail",
     "eos-trident": {"kind": "dynamic_threshold", "alpha": 1},
+    "shared": {"kind": "classes", "classes": [{"name": "a", "groups": ["a"]}, {"name": "rest"}]},
     "classes": {"kind": "classes", "classes": [{"name": "a", "buffer": "9kB", "groups": ["a"]}, {"name": "rest"}]},
 }
+
+
+#: Present lines of a port without which its new lines would be comments.
+PRESENT = {"sros": 'service ies "1" interface "x" sap Ethernet7/7:1'}
 
 
 def question(queue: str = "droptail", size: str = "1000000B") -> Question:
@@ -86,10 +91,55 @@ def test_lines_read_back_give_at_least_the_recommended_buffer_and_less_than_a_st
 def test_each_platform_has_the_name_of_the_port_in_its_lines() -> None:
     for platform in PLATFORMS:
         asked = question(platform if platform in QUEUES else "droptail")
-        text = text_of({"platform": platform, "port": "Ethernet7/7"}, asked=asked)
+        text = text_of({"platform": platform, "port": "Ethernet7/7", "config": PRESENT.get(platform)}, asked=asked)
         lines = lines_of(text, MARKS.get(platform, "#"))
         assert any("Ethernet7/7" in line for line in lines), platform
         assert "0/0/0" not in "".join(lines), platform
+
+
+SAP = '/configure service vprn "77" interface "to customer" sap {} egress qos sap-egress policy-name "OLD"'
+
+
+@pytest.mark.parametrize(
+    ("port", "config", "attached", "filled"),
+    [
+        ("1/1/2", None, 'ies "SERVICE" interface "INTERFACE" sap 1/1/2:TAG', "SERVICE, INTERFACE and TAG"),
+        ("1/1/2:9", None, 'ies "SERVICE" interface "INTERFACE" sap 1/1/2:9', "SERVICE and INTERFACE"),
+        ("1/1/2", SAP.format("1/1/3:7"), 'ies "SERVICE" interface "INTERFACE" sap 1/1/2:TAG', "SERVICE, INTERFACE"),
+        (
+            "1/1/2",
+            SAP.format("1/1/2:7") + "\n" + SAP.format("1/1/2:8"),
+            'ies "SERVICE" interface "INTERFACE" sap 1/1/2:TAG',
+            "several services of the port: fill in SERVICE, INTERFACE and TAG",
+        ),
+        (
+            "1/1/2",
+            SAP.format("1/1/2:7").replace('"77"', '"7\x1b7"'),
+            'ies "SERVICE" interface "INTERFACE" sap 1/1/2:TAG',
+            "fill in SERVICE",
+        ),
+        ("1/1/2", SAP.format("1/1/2:7"), 'vprn "77" interface "to customer" sap 1/1/2:7', None),
+        (
+            "1/1/2:8",
+            SAP.format("1/1/2:7") + "\n" + SAP.format("1/1/2:8"),
+            'vprn "77" interface "to customer" sap',
+            None,
+        ),
+        ("1/1/c2/1", 'service epipe "e1" sap 1/1/c2/1:100.5 {', 'epipe "e1" sap 1/1/c2/1:100.5', None),
+    ],
+)
+@pytest.mark.parametrize("queue", ["droptail", "shared"])
+def test_a_line_that_has_to_be_filled_in_is_a_comment(
+    port: str, config: str | None, attached: str, filled: str | None, queue: str
+) -> None:
+    text = text_of({"platform": "sros", "port": port, "config": config}, asked=question(queue))
+    attaching = [line for line in text.splitlines() if f"/configure service {attached}" in line and "OLD" not in line]
+    assert len(attaching) == (1 if queue == "droptail" else 2)
+    assert all(line.startswith("# ") == (filled is not None) for line in attaching)
+    assert not [line for line in lines_of(text) if '"1"' in line or '"customer"' in line or "SERVICE" in line]
+    assert (f"fill in {filled}" in text or str(filled) in text) == (filled is not None)
+    assert "note: the present lines name" in text or filled is None
+    assert translate(text, "sros", Assumed(RATE, 1500)).bytes is not None
 
 
 def test_ports_that_are_fine_or_undecided_get_nothing() -> None:
@@ -210,6 +260,13 @@ def test_a_port_gets_a_shaper_only_if_it_has_one(platform: str) -> None:
     mark = MARKS.get(platform, "#")
     assert not any(word in line for line in lines_of(text_of(port), mark))
     assert any(word in line for line in lines_of(text_of(shaped), mark))
+
+
+def test_the_scheduler_that_classes_of_sros_name_is_in_their_lines() -> None:
+    text = text_of({"platform": "sros"}, asked=question("shared"))
+    policy = re.search('scheduler-policy policy-name ("[^"]+")', text)
+    assert policy
+    assert f'/configure qos scheduler-policy {policy[1]} tier 1 scheduler "LINK" rate pir 1000000' in lines_of(text)
 
 
 def test_a_name_of_a_policy_belongs_to_one_content() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from forebay.errors import InputError
 from forebay.fleets.importers.cisco import platform_of
 from forebay.fleets.importers.registry import IMPORTERS
 from tests.fleet.writing import folder_of, inventory, reasons
@@ -433,3 +435,36 @@ def test_two_configurations_with_different_queues_reject_the_port(tmp_path: Path
 def test_every_format_has_a_name_and_a_source() -> None:
     assert len({each.name for each in IMPORTERS}) == len(IMPORTERS)
     assert all(each.source for each in IMPORTERS)
+
+
+@pytest.mark.parametrize(
+    ("header", "missing", "layout", "allowed"),
+    [
+        ("devcie,name,type,speed", "`device`", "NetBox interfaces", "`device` in place of `devcie`"),
+        ("devcie,name,type,speed,enabled,mtu", "`device`", "NetBox interfaces", "`device` in place of `devcie`"),
+        ("Device;Name;Tpye;Speed (Kbps)", "`type`", "NetBox interfaces", "`type` in place of `Tpye`"),
+        ("device,name,type", "`speed`", "NetBox interfaces", "`speed`"),
+        ("hostname,ifNmae,ifSpeed", "`ifName`", "LibreNMS ports", "`ifName` in place of `ifNmae`"),
+        ("hostname,intreface,speed", "`port`", "a table of ports", "`port` in place of `intreface`"),
+        (
+            "devcie,prt,rate",
+            "`device` and `port`",
+            "a table of ports",
+            "`device` in place of `devcie`, `port` in place",
+        ),
+    ],
+)
+def test_a_header_with_a_misspelled_column_names_the_nearest_layout(
+    header: str, missing: str, layout: str, allowed: str, tmp_path: Path
+) -> None:
+    row = ",".join("x" for _ in re.split("[,;]", header))
+    with pytest.raises(InputError) as error:
+        inventory(tmp_path, f"{header}\n{row}\n")
+    shown = ", ".join(f"`{name}`" for name in re.split("[,;]", header))
+    found = f"found the columns {shown} without {missing}, as {layout} would have; allowed: {allowed}"
+    assert str(error.value).startswith(f"{tmp_path / 'ports.csv'}, line 1: {found}")
+
+
+def test_a_header_that_is_near_no_layout_lists_the_formats(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found no format that is known; allowed: table"):
+        inventory(tmp_path, "hello,world\n1,2\n")

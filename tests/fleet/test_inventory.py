@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -205,6 +206,18 @@ def test_a_byte_that_is_not_utf_8_rejects_its_row(tmp_path: Path) -> None:
     assert found.ports["device"].to_list() == ["bern"]
 
 
+@pytest.mark.parametrize("cell", ["b\0", '"b\n\0"', "\0"])
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_byte_of_zero_rejects_its_row_alone(cell: str, count: int, tmp_path: Path) -> None:
+    others = "".join(f"bern,p{number},1G,\n" for number in range(1000))
+    rows = "".join(f"r{number},{cell},1G,\n" for number in range(count))
+    found = inventory(tmp_path, f"device,port,rate,config\n{rows}{others}r,c,1G,\0\n")
+    assert [reason for _, reason in reasons(found)] == ["found a byte of zero (NUL); allowed: a text without it"] * (
+        count + 1
+    )
+    assert found.ports["device"].to_list() == ["bern"] * 1000
+
+
 def _zip() -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -218,6 +231,10 @@ def _zip() -> bytes:
         (b"", "an empty file"),
         (b"\xef\xbb\xbf \n", "an empty file"),
         (bytes(range(256)) * 10, "a binary file"),
+        (b"device,port,rate\0\na,b,1G\n", "a binary file"),
+        (b"device,port,rate\n" + b"a,b\0\0,1G\n" * 50, "a binary file"),
+        (b"hello world\n\0no table\n", "a binary file"),
+        ("device,port,rate\na,b,1G\n".encode("utf-16-le"), "a binary file"),
         (_zip(), "a ZIP archive"),
         (b"\x1f\x8b\x08\x00junk", "a gzip archive"),
         (b"PAR1 is no table PAR1", "a table that cannot be read"),
@@ -354,8 +371,36 @@ def test_a_quote_that_does_not_end_names_the_lines_that_it_takes(tmp_path: Path)
     rows = "".join(f"r{number},p,1G\n" for number in range(20_000))
     found = inventory(tmp_path, f'device,port,rate\nr,"p,1G\n{rows}')
     assert reasons(found)[0][0] == 2
-    assert "which ends in line" in reasons(found)[0][1]
+    first = re.fullmatch(
+        r"found a cell of more than 131,072 characters from line 2 to line (\d+) \(([0-9,]+) lines\), which are not "
+        r"read; allowed: shorter cells, and quotes in pairs",
+        reasons(found)[0][1],
+    )
+    assert first
+    assert int(first[2].replace(",", "")) == int(first[1]) - 1
+    assert found.ports["line"][0] == int(first[1]) + 1
     assert len(found.ports) > 5_000
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ('r,"p,1G\na,b,1G\na,c,1G\n', "found a quote without an end from line 2 to line 4 (3 lines)"),
+        ('r,"p,1G\na,b,1G\na,"c",1G\n', "found a row that is no CSV from line 2 to line 4 (3 lines) ("),
+        ('r,"p,1G\na,b,1G\na,"\nx,y,1G\n', "found 2 cells in one row from line 2 to line 4 (3 lines); allowed: 3"),
+        ("r,p\n", "found 2 cells; allowed: 3, as in the header"),
+    ],
+)
+def test_a_row_of_several_lines_names_the_first_and_the_last_one(rows: str, reason: str, tmp_path: Path) -> None:
+    found = inventory(tmp_path, f"device,port,rate\n{rows}")
+    assert reasons(found)[0][0] == 2
+    assert reasons(found)[0][1].startswith(reason)
+
+
+def test_a_long_cell_is_refused_for_its_length(tmp_path: Path) -> None:
+    found = inventory(tmp_path, f"device,port,rate\na,{'b' * 10**7},1G\nc,d,1G\n")
+    assert reasons(found) == [(2, "found a cell of more than 131,072 characters; allowed: shorter cells")]
+    assert found.ports["line"].to_list() == [3]
 
 
 def test_the_results_of_an_audit_within_the_folder_are_no_inventory(tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_profile_that_says_nothing_about_the_classes_has_no_answer_and_says_wh
     folder = network(tmp_path, classes="")
     asked = questions_of(read_inventory(folder / "r1.cfg").ports, load_profiles(folder / "profiles"))
     refusal = asked.ports["refusal"][0]
-    assert refusal.startswith("the port has the classes VOICE, VIDEO, and the profile puts no flow into them")
+    assert "office.toml: classes: the port has the classes VOICE, VIDEO, and the profile puts no flow" in refusal
     assert 'a table [classes] as in calls = ["EF*"]' in refusal
 
 

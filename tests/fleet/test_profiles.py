@@ -128,6 +128,58 @@ def test_an_error_is_one_line_with_file_and_key(profile: str, rules: str, messag
     assert "\n" not in str(raised.value)
 
 
+FLOW = 'name     = "bulk"'
+UTILIZATION = 'utilization = ">= 85%"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"{rate}"', '"{rate"', "link.rate: found `{rate`; allowed: a placeholder in a pair of braces"),
+        ('"newreno"', '"newreno}"', "flows[0].cca: found `newreno}`; allowed: a placeholder in a pair of braces"),
+        (FLOW, f'{FLOW}\ncount = "{{rate / }}"', "flows[0].count: found `{rate / }`; allowed: a rate"),
+        (FLOW, f'{FLOW}\ncount = "1e9"', "flows[0].count: found `1e9`; allowed: a whole number"),
+        (FLOW, f"{FLOW}\nstart = 2026-01-01", "flows[0].start: found `2026-01-01`; allowed: "),
+        ("[run]", "[run]\nwarmpu = '1s'", "run.warmpu: unknown key `warmpu`"),
+        ('title = "Small link"', "links = 3", "found both [link] and [[links]]"),
+        (UTILIZATION, 'utilization = ">= 110%"', "goal.utilization: found `>= 110%`; allowed: at most 100 %"),
+        (UTILIZATION, 'jain_index = ">= 1.5"', "goal.jain_index: found `>= 1.5`; allowed: at most 100 %"),
+        (UTILIZATION, 'utilization = [">= 85%", "<= 10%"]', "goal.utilization: found `>= 85%` and `<= 10%`"),
+        (UTILIZATION, 'utilization = ">= x"', "goal.utilization: found `>= x`; allowed: a bound on a share"),
+    ],
+)
+def test_a_fault_that_every_port_would_have_is_an_error_of_the_profile(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    text = PROFILE.replace(old, new, 1)
+    assert text != PROFILE
+    with pytest.raises(InputError) as raised:
+        load_profiles(folder(tmp_path, a=text))
+    assert f"a.toml: {message}" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert raised.value.exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["goal = 3", "goal = 2026-01-01"])
+def test_goals_that_are_no_table_are_an_error(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.toml: goal: found `"):
+        load_profiles(folder(tmp_path, a=f"{text}\n{PROFILE.partition('[goal]')[0]}"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROFILE.replace(FLOW, 'name = "{role}"'),
+        PROFILE.replace('"newreno"', '"{role}"'),
+        PROFILE.replace(FLOW, f'{FLOW}\ncount = "{{rate / 1bps}}"'),
+        PROFILE.replace(UTILIZATION, 'utilization = ">= {utilization}"'),
+        PROFILE.partition("[goal]")[0],
+    ],
+)
+def test_a_fault_that_depends_on_a_port_is_none_of_the_profile(text: str, tmp_path: Path) -> None:
+    assert load_profiles(folder(tmp_path, a=text)).profiles["a"].name == "a"
+
+
 @pytest.mark.parametrize(
     "code", ['cca = { python = "mine.py:Mine" }', 'cca = { wasm = "mine.wasm" }'], ids=["python", "wasm"]
 )

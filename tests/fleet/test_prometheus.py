@@ -16,11 +16,39 @@ SAMPLE = re.compile(
 )
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"')
 MEANING = {"\\\\": "\\", '\\"': '"', "\\n": "\n"}
+#: A name with control characters, and what `sanitize` writes in place of one.
+HOSTILE = st.text(st.sampled_from('a\\xu0219ert\n\r\t\x00\x1b\x85\u061c\u2028\u202e\u2066\ufeff"'), max_size=9)
+
+
+def gauges(names: list[str]) -> list[str]:
+    """The label `device` of each port with one of these names, as a reader of the format sees it."""
+    port = {"port": "eth0", "service_class": None, "margin": 1.0, "verdict": "fine"}
+    bounds = {"margin_low": None, "margin_high": None}
+    text = prometheus_text(pl.DataFrame([{"device": name, **port, **bounds} for name in names]))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u2028-\u202e\u2066-\u2069\ufeff]", text)
+    samples = [dict(LABEL.findall(line)) for line in text.split("\n")[2:-1]]
+    return [re.sub(r"\\.", lambda at: MEANING[at[0]], sample["device"]) for sample in samples]
+
+
+@given(st.lists(HOSTILE, unique=True, min_size=1, max_size=20))
+def test_names_with_control_characters_are_visible_and_stay_different(names: list[str]) -> None:
+    assert len(set(gauges(names))) == len(names)
+
+
+def test_a_control_character_is_written_as_its_number() -> None:
+    names = ["a\u202eb", "a\\u202eb", "a\rb", "a\nb", "a\\b", "Zürich"]
+    assert gauges(names) == ["a\\u202eb", "a\\\\u202eb", "a\\rb", "a\nb", "a\\b", "Zürich"]
+
+
+#: Names without control characters, and without what stands for one.
+NAMES = st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Cn", "Zl", "Zp"])).filter(
+    lambda name: re.search(r"\\[xurt]", name) is None
+)
 
 
 @given(
     st.lists(
-        st.tuples(st.text(), st.text(), st.none() | st.text(), st.none() | st.floats(1e-6, 1e6)),
+        st.tuples(NAMES, NAMES, st.none() | NAMES, st.none() | st.floats(1e-6, 1e6)),
         max_size=9,
     )
 )

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from forebay.errors import InputError
 from forebay.fleets.questions import questions_of
 from tests.fleet.ports import inventory, profiles
 from tests.support.scenarios import PROFILE
@@ -72,7 +73,48 @@ def test_a_port_without_a_value_that_its_profile_uses_has_a_reason(tmp_path: Pat
     rows = [{"buffer_bytes": 9000, "mtu_bytes": 1500}, {"buffer_bytes": 9000, "mtu_bytes": None}]
     asked = questions_of(inventory(tmp_path, rows).ports, profiles(tmp_path, text))
     assert asked.ports["refusal"].to_list()[0] is None
-    assert "`{mtu_bytes}`" in asked.ports["refusal"].to_list()[1]
+    refusal = asked.ports["refusal"].to_list()[1]
+    assert refusal.endswith(
+        "small.toml: flows[0].packet: found `{mtu_bytes}`, and the port has no `mtu_bytes`; "
+        "allowed: a value in that column"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "row", "reason"),
+    [
+        ('cca      = "newreno"', 'cca = "{role}"', {"role": "core"}, "flows[0].cca: unknown cca `core`"),
+        ("85%", "85%", {"goals": "utilization>=110%"}, "goal.utilization: found `>= 110%`; "),
+    ],
+)
+def test_a_fault_of_one_port_is_its_reason_with_the_file_and_the_key(
+    old: str, new: str, row: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    rows = [{"buffer_bytes": 9000, "role": "newreno", "goals": None}, {"buffer_bytes": 9000, "role": None, **row}]
+    asked = questions_of(inventory(tmp_path, rows).ports, profiles(tmp_path, PROFILE.replace(old, new)))
+    first, second = asked.ports["refusal"].to_list()
+    assert first is None
+    assert f"small.toml: {reason}" in second
+    assert len(asked.questions) == 1
+    assert second.endswith("; the goals of the port are `utilization>=110%`") == ("goals" in row)
+
+
+def test_a_placeholder_without_values_in_the_whole_inventory_is_an_error(tmp_path: Path) -> None:
+    known = profiles(tmp_path, PROFILE.replace('"bulk"', '"{role}"'))
+    with pytest.raises(InputError, match=r"small\.toml: flows\[0\]\.name: found `{role}`, and no port .* has a `role`"):
+        questions_of(inventory(tmp_path, [{"buffer_bytes": 9000}]).ports, known)
+    others = [{"buffer_bytes": 9000, "profile": "other", "role": None}]
+    assert not questions_of(inventory(tmp_path, others).ports, known).questions
+
+
+def test_a_profile_without_a_goal_is_an_error_unless_a_port_has_one(tmp_path: Path) -> None:
+    known = profiles(tmp_path, PROFILE.partition("[goal]")[0])
+    with pytest.raises(InputError, match=r"small\.toml: goal: found no goal, and no port with this profile has one"):
+        questions_of(inventory(tmp_path, [{"buffer_bytes": 9000}]).ports, known)
+    rows = [{"buffer_bytes": 9000, "goals": goals} for goals in ("utilization>=50%", None)]
+    first, second = questions_of(inventory(tmp_path, rows).ports, known).ports["refusal"]
+    assert first is None
+    assert "small.toml: goal: found no goal" in second
 
 
 @pytest.mark.parametrize("queue", ["fq_codel", '"fq_codel"', "'fq_codel'"])

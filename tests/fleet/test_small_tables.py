@@ -40,6 +40,22 @@ def test_the_tables_are_read(tmp_path: Path) -> None:
     assert Growth.parse(str(written(tmp_path, "year,factor\n2031,2\n2030,1.5\n"))).years == ((2030, 1.5), (2031, 2.0))
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2MB", 2_000_000), ("12MiB", 12 * 2**20), ("1.5 GB", 1_500_000_000), ("4096", 4096), ("1e3B", 1000)],
+)
+def test_the_memory_of_a_box_may_have_a_unit(text: str, size: int, tmp_path: Path) -> None:
+    path = written(tmp_path, f"platform,bytes_per_port\na,{text}\n")
+    assert memories(f"platform={path}") == {"a": size}
+
+
+@pytest.mark.parametrize("text", ["2mb", "2Mb", "0MB", "0", "2000TB", "-2MB", "2 packets", "5ms", "\u0663", ""])
+def test_a_memory_that_is_no_size_is_refused(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"platform,bytes_per_port\na,{text}\n")
+    with pytest.raises(InputError, match=r", line 2: found .*; allowed: .*12MB, 12MiB or 12000000"):
+        memories(f"platform={path}")
+
+
 @READERS
 @pytest.mark.parametrize(
     ("row", "place"),

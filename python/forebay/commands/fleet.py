@@ -36,8 +36,14 @@ MOST_SEARCHES = 1_000_000
         "fleet network.csv --out today --against yesterday",
         "Compare with an earlier audit, and fail only on ports that became wrong:",
     ),
-    refusal="A port is sized wrongly; with --against, it was not before.",
-    codes={0: "Every port is fine.", 3: "No port is sized wrongly, but at least one is undecided or has no answer."},
+    refusal="A port has a verdict of --fail-on: by default, it is sized wrongly. With --against: it newly has this "
+    "verdict.",
+    codes={
+        0: "No port has a verdict of --fail-on: by default, every port is fine. With --against: no port newly has such "
+        "a verdict.",
+        3: "As 0, but a port is undecided or has no answer, or a row is rejected. With --against: a port newly is "
+        "undecided or has no answer.",
+    },
     heavy=True,
     groups={
         "Question": ("--profiles", "--growth", "--replace", "--for", "--fail-on", "--against"),
@@ -61,7 +67,7 @@ MOST_SEARCHES = 1_000_000
     "--replace",
     metavar="platform=FILE.csv",
     help="Find which other boxes have enough memory for each port. The columns of the file are "
-    "platform,bytes_per_port.",
+    "platform,bytes_per_port. A memory may have a unit, as in 12MB.",
 )
 @click.option(
     "--for",

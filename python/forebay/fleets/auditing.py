@@ -21,6 +21,7 @@ from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.changes import OWN, check_platform, write_changes
 from forebay.fleets.comparing import DIFFERENCES
+from forebay.fleets.earlier_audit import note_another_network
 from forebay.fleets.first_stage import first_stage
 from forebay.fleets.growth import Growth, grown
 from forebay.fleets.inventory import Inventory, read_inventory
@@ -161,6 +162,7 @@ def fleet(
             folder.mkdir(parents=True, exist_ok=True)
         lock = nullcontext() if folder is None else exclusive_in(folder, "a fleet audit")
         with connected(means.scheduler) as cluster, lock:
+            note_another_network(folder, ports.ports, means.tell)
             kept = None if folder is None else folder / "measurements"
             with Store(kept, means.tell or (lambda _line: None)) as store:
                 answer = _Audit(ports, known, means, store, cluster, kept).run(years, boxes)

@@ -22,6 +22,7 @@ from forebay.configuration.platforms.registry import PLATFORMS, platform
 from forebay.configuration.port import Classes, Port
 from forebay.errors import ForebayError
 from forebay.fleets.answer import WRONG, FleetAnswer
+from forebay.fleets.nokia_service import with_service
 from forebay.fleets.questions import Question
 from forebay.sanitize import sanitize
 from forebay.scenario import Scenario
@@ -59,7 +60,7 @@ SHAPING = {
     "junos": r"set class-of-service interfaces \S+ shaping-rate ",
     "eos": r"\s+shape rate ",
     "eos-trident": r"\s+shape rate ",
-    "sros": r".* rate pir ",
+    "sros": r".* queue \d+ rate pir ",  # the scheduler of several classes stays, because their queues name it
 }
 #: Words by which the present lines of a port show a shaper of its own.
 SHAPED = re.compile(r"\bshap(?:e|ing)\b|\brate pir\b|\bpir\b", re.IGNORECASE)
@@ -174,8 +175,6 @@ def _quirks(system: Platform) -> Iterator[str]:
         rest = re.sub(rf"^replace (?:{INTERFACES[system.name]})\b[^;]*(?:; |$)", "", quirk)
         if rest:
             yield rest
-    if system.name == "sros":
-        yield 'service "1", interface "customer" and the tag :1 stand for those of your port'
 
 
 def named_port(port: str, service_class: str | None) -> str:
@@ -269,8 +268,11 @@ class _Writer:
         if PLAIN_NAME.fullmatch(port) is None or len(port) > MOST_NAME:
             refusal = "the name of the port has characters that lines of a configuration may not have"
             return replace(known, refusal=refusal)
+        lines = _with_interface(system, lines, port)
+        lines, unknown = with_service(lines, port, row["config"]) if system == "sros" else (lines, None)
         about = [each for each in found.notes if is_shaped or not each.startswith(("rate:", "rate_layer:", "access:"))]
-        return replace(known, lines=_with_interface(system, lines, port), notes=tuple(about))
+        about += [] if unknown is None else [unknown]
+        return replace(known, lines=lines, notes=tuple(about))
 
     def _written(self, row: Mapping[str, Any], system: str | None) -> _Written | str:
         """The lines with a placeholder for the interface, or the reason why there are none."""

@@ -30,6 +30,9 @@ MOST_LEVELS = 32
 #: Bytes from which the format is recognized.
 HEAD = 2**18
 
+#: Least number and share of bytes of zero or wrong characters by which a beginning is that of a binary file.
+BINARY, BINARY_ZEROS, BINARY_CHARACTERS = 16, 0.01, 0.05
+
 #: First bytes of formats that are never text, with their names.
 _MAGIC = {
     b"PK\x03\x04": "a ZIP archive",
@@ -103,10 +106,12 @@ class SourceFile:
         magic = next((name for first, name in _MAGIC.items() if head.startswith(first)), None)
         if magic is not None:
             raise FileFault(f"found {magic}; allowed: a text or a Parquet file, unpacked")
-        if self.encoding != "utf-16" and b"\0" in head:
+        # One byte of zero in a row of a table rejects this row alone.
+        zeros, first = head.count(b"\0"), head.lstrip().partition(b"\n")[0]
+        if self.encoding != "utf-16" and (zeros > max(BINARY, len(head) * BINARY_ZEROS) or b"\0" in first):
             raise FileFault("found a binary file; allowed: a text or a Parquet file")
         text = head.decode(self.encoding, errors="replace")
-        if text.count("\ufffd") > max(16, len(text) // 20):
+        if text.count("\ufffd") > max(BINARY, len(text) * BINARY_CHARACTERS):
             raise FileFault("found a binary file; allowed: a text in UTF-8 or a Parquet file")
         return text.replace("\r\n", "\n")
 

@@ -150,12 +150,12 @@ def _identified(raw: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows that name a port in text of UTF-8, and the others as rejected rows."""
     import polars as pl
 
-    damaged = pl.concat_str([pl.col(name) for name in RAW if name != "config"], ignore_nulls=True).str.contains(
-        "\ufffd"
-    )
+    texts = pl.concat_str([pl.col(name) for name in RAW if name != "config"], ignore_nulls=True)
     reason = (
-        pl.when(damaged)
+        pl.when(texts.str.contains("\ufffd", literal=True))
         .then(pl.lit("found a byte that is not UTF-8; allowed: a text in UTF-8"))
+        .when(texts.str.contains("\0", literal=True) | pl.col("config").str.contains("\0", literal=True))
+        .then(pl.lit("found a byte of zero (NUL); allowed: a text without it"))
         .when(pl.col("device").is_null())
         .then(pl.lit("device: found none; allowed: the name of the device"))
         .when(pl.col("port").is_null())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from forebay import _core
 from forebay.algorithms.code_files import KEYS, code_in
 from forebay.errors import InputError
+from forebay.fleets.filled_profiles import SAMPLE_GOAL, shared_fault
 from forebay.fleets.port_classes import with_flows
 from forebay.inputs.goals import metric_of_goal, split_goal
 from forebay.scenario import read
@@ -74,6 +75,30 @@ class Profile:
     columns: tuple[str, ...]
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def check_ports(self, ports: pl.DataFrame, of_profile: pl.DataFrame) -> None:
+        """Refuse a profile that no port can fill.
+
+        Parameters
+        ----------
+        ports : polars.DataFrame
+            All ports of the inventory.
+        of_profile : polars.DataFrame
+            The ports with this profile.
+
+        Raises
+        ------
+        InputError
+            If the profile uses a column without values, or if neither it nor one of its ports has a goal.
+        """
+        for column in self.columns:
+            if column != "queue" and ports[column].null_count() == ports.height:
+                key, placeholder = next(each for each in _placeholders(self.tables) if _column(each[1]) == column)
+                found = f"found `{{{placeholder}}}`, and no port of the inventory has a `{column}`"
+                raise InputError(f"{self.path}: {key}: {found}; allowed: a column with values")
+        if not self.tables.get("goal") and of_profile["goals"].null_count() == of_profile.height:
+            found = "found no goal, and no port with this profile has one"
+            raise InputError(f"{self.path}: goal: {found}; allowed: a table `[goal]`, or goals of the ports")
+
     def filled(self, port: Mapping[str, Any], goals: str | None) -> str:
         """The scenario of a port as JSON, with the mark `BUFFER` in place of its buffer.
 
@@ -88,14 +113,17 @@ class Profile:
         Raises
         ------
         InputError
-            If the port lacks a value, or if a goal or a queue cannot be read.
+            If the port lacks a value, or if a goal or a queue cannot be read: one line with file and key.
         """
-        tables = _filled(self.tables, port)
+        tables = _filled(self.tables, port, f"{self.path}: ", "")
         tables["title"] = self.name
-        flows = [str(group.get("name")) for group in tables.get("flows", []) if isinstance(group, dict)]
-        for link in (tables.get("link"), *tables.get("links", [])):
+        flows = [str(group.get("name")) for group in _listed(tables, "flows")]
+        for link in (tables.get("link"), *_listed(tables, "links")):
             if isinstance(link, dict) and isinstance(link.get("queue"), dict):
-                link["queue"] = with_flows(link["queue"], flows, self.classes, port.get("size"))
+                try:
+                    link["queue"] = with_flows(link["queue"], flows, self.classes, port.get("size"))
+                except InputError as error:
+                    raise InputError(f"{self.path}: classes: {error}") from None
         stated: dict[str, list[str]] = {}
         for text in (goals or "").split(";"):
             if text.strip():
@@ -108,7 +136,8 @@ class Profile:
         if not wanted:
             raise InputError(f"{self.path}: goal: found no goal; allowed: a table `[goal]`, or goals of the port")
         tables["goal"] = wanted
-        return json.dumps(tables, sort_keys=True)
+        # Dates of TOML become texts, which the scenario then refuses with their key.
+        return json.dumps(tables, sort_keys=True, default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,19 +236,31 @@ def _profile(path: Path) -> Profile:
         raise InputError(f"{path}: {key}: found `{code}`; allowed: {allowed}")
     classes = _classes(path, tables)
     columns: dict[str, None] = {}
-    buffers = 0
     for key, text in _texts(tables, ""):
-        for placeholder in PLACEHOLDER.findall(text):
-            name = placeholder.partition("/")[0].strip()
-            _check_placeholder(f"{path}: {key}", placeholder)
-            buffers += name == "buffer"
-            if name != "buffer":
-                columns[NAMES[name]] = None
-    if not buffers:
+        if set("{}") & set(PLACEHOLDER.sub("", text)):
+            allowed = 'a placeholder in a pair of braces, as in "{rate}"'
+            raise InputError(f"{path}: {key}: found `{text}`; allowed: {allowed}")
+    for key, placeholder in _placeholders(tables):
+        _check_placeholder(f"{path}: {key}", placeholder)
+        columns[_column(placeholder)] = None
+    if "" not in columns:
         raise InputError(f'{path}: link.buffer: found no placeholder; allowed: "{{buffer}}"')
     if "rate_bps" not in columns:
         raise InputError(f'{path}: link.rate: found no placeholder; allowed: "{{rate}}"')
-    return Profile(path.stem, str(path), tables, tuple(sorted(columns)), classes)
+    if not isinstance(tables.get("goal", {}), dict):
+        raise InputError(f"{path}: goal: found `{tables['goal']}`; allowed: a table `[goal]`")
+    profile = Profile(path.stem, str(path), tables, tuple(sorted(filter(None, columns))), classes)
+    goals = None if tables.get("goal") else SAMPLE_GOAL
+    fault = shared_fault(lambda sample: profile.filled(sample, goals), BUFFER, str(path))
+    if fault is not None:
+        raise fault
+    return profile
+
+
+def _listed(tables: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The tables of a list; none if it is another thing, which the scenario then refuses."""
+    found = tables.get(name)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def _classes(path: Path, tables: dict[str, Any]) -> Mapping[str, tuple[str, ...]]:
@@ -228,9 +269,7 @@ def _classes(path: Path, tables: dict[str, Any]) -> Mapping[str, tuple[str, ...]
     where = f"{path}: classes"
     if not isinstance(given, dict):
         raise InputError(f'{where}: found no table; allowed: flow groups as in calls = ["EF*"]')
-    groups = tables.get("flows", [])
-    flows = [str(each.get("name")) for each in groups if isinstance(each, dict)] if isinstance(groups, list) else []
-    _check_keys(where, given, flows)
+    _check_keys(where, given, [str(group.get("name")) for group in _listed(tables, "flows")])
     return {flow: _patterns(f"{where}.{flow}", value) for flow, value in given.items()}
 
 
@@ -264,45 +303,61 @@ def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
         for name, each in value.items():
             yield from _texts(each, f"{key}.{name}" if key else name)
     elif isinstance(value, Sequence):
-        for each in value:
-            yield from _texts(each, key)
+        for place, each in enumerate(value):
+            yield from _texts(each, f"{key}[{place}]")
 
 
-def _filled(value: Any, port: Mapping[str, Any]) -> Any:
-    """Nested tables with values of a port in place of placeholders."""
+def _placeholders(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every placeholder without its braces, after the dotted key of its text."""
+    for key, text in _texts(tables, ""):
+        yield from ((key, each) for each in PLACEHOLDER.findall(text))
+
+
+def _column(placeholder: str) -> str:
+    """The column of the ports from which a placeholder has its value; empty for the buffer."""
+    return NAMES[placeholder.partition("/")[0].strip()]
+
+
+def _filled(value: Any, port: Mapping[str, Any], file: str, key: str) -> Any:
+    """Nested tables with values of a port in place of placeholders; file and key are for errors."""
     if isinstance(value, str):
         whole = PLACEHOLDER.fullmatch(value)
         if whole is not None:
-            return _value(whole[1], port)
-        return PLACEHOLDER.sub(lambda found: str(_value(found[1], port)), value)
+            return _value(whole[1], port, f"{file}{key}")
+        return PLACEHOLDER.sub(lambda found: str(_value(found[1], port, f"{file}{key}")), value)
     if isinstance(value, Mapping):
-        return {name: _filled(each, port) for name, each in value.items()}
-    return [_filled(each, port) for each in value] if isinstance(value, list) else value
+        return {name: _filled(each, port, file, f"{key}.{name}" if key else name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, port, file, f"{key}[{place}]") for place, each in enumerate(value)]
+    return value
 
 
-def _value(placeholder: str, port: Mapping[str, Any]) -> Any:
+def _value(placeholder: str, port: Mapping[str, Any], where: str) -> Any:
     """The value of a placeholder; a ratio of rates is rounded to a whole number, at least 1."""
     name, slash, divisor = (part.strip() for part in placeholder.partition("/"))
     if name == "buffer":
         return BUFFER
     found = port[NAMES[name]]
     if name == "queue":
-        return "droptail" if found is None else _queue(found)
+        return "droptail" if found is None else _queue(found, where)
     if found is None:
-        raise InputError(f"the profile uses `{{{name}}}`, and the port has no value for it")
+        column = NAMES[name]
+        raise InputError(
+            f"{where}: found `{{{name}}}`, and the port has no `{column}`; allowed: a value in that column"
+        )
     if slash:
         return max(1, round(found / _core.parse_quantity(divisor, "rate")))
     return f"{found}bps" if name == "rate" else found
 
 
-def _queue(text: str) -> Any:
+def _queue(text: str, where: str) -> Any:
     """A discipline: its name, or an inline table."""
     if not text.lstrip().startswith("{"):
         return text.strip()
     try:
         return tomllib.loads(f"queue = {text}")["queue"]
     except (tomllib.TOMLDecodeError, RecursionError):
-        raise InputError(f"queue: found `{text}`; allowed: a name, or an inline table of TOML") from None
+        raise InputError(f"{where}: found the queue `{text}`; allowed: a name, or an inline table of TOML") from None
 
 
 def _rules(path: Path, profiles: list[str]) -> tuple[Rule, ...]:

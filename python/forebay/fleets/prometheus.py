@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from forebay.fleets.columns import KEY
+from forebay.sanitize import control, sanitize
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["prometheus_text"]
 
+#: A control character as `sanitize` writes it.
+WRITTEN = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|[rt])")
 #: The gauge of a port, with its help text.
 GAUGE = "forebay_buffer_ratio"
 HEAD = (
@@ -38,8 +42,9 @@ def prometheus_text(ports: pl.DataFrame) -> str:
     """
     import polars as pl
 
+    texts = ports.with_columns(pl.col(name).cast(pl.String).fill_null("") for name in (*KEY, "verdict"))
     labels = [
-        pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).cast(pl.String).fill_null("")))
+        pl.format('{}="{}"', pl.lit(name), _escaped(pl.col(name).replace(_visible(texts[name]))))
         for name in (*KEY, "verdict")
     ]
     low, high = pl.col("margin_low").is_not_null(), pl.col("margin_high").is_not_null()
@@ -49,7 +54,22 @@ def prometheus_text(ports: pl.DataFrame) -> str:
     labels.append(pl.format('bound="{}"', bound))
     ratio = pl.col("margin").cast(pl.String).fill_null("NaN")
     line = pl.concat_str(pl.lit(GAUGE + "{"), pl.concat_str(labels, separator=","), pl.lit("} "), ratio, pl.lit("\n"))
-    return HEAD + "".join(ports.select(line.alias("line"))["line"].to_list())
+    return HEAD + "".join(texts.select(line.alias("line"))["line"].to_list())
+
+
+def _visible(texts: pl.Series) -> dict[str, str]:
+    """The names that have control characters, each with the same name in visible ones; other names stay.
+
+    Different names stay different: the backslashes of a name are doubled if it has a control character, or what stands
+    for one.
+    """
+    found = {}
+    for name in texts.filter(texts.str.contains(r"[^ -~]|\\")).unique():
+        bare = name.replace("\n", "")  # the format has its own escape of a line feed
+        if control(bare) or WRITTEN.search(name):
+            doubled = name.replace("\\", "\\\\")
+            found[name] = "".join(each if each == "\n" else sanitize(each) for each in doubled)
+    return found
 
 
 def _escaped(text: pl.Expr) -> pl.Expr:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 from forebay.fleets.buffer_size import DEFAULTS, Size, size_column
+from forebay.fleets.filled_profiles import check_filled
 from forebay.fleets.observed import Observations
 from forebay.fleets.port_classes import has_classes, sized
 from forebay.fleets.profiles import BUFFER, Profile, Profiles
@@ -107,6 +108,11 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
         The table of ports.
     profiles : Profiles
         The profiles and their rules.
+
+    Raises
+    ------
+    InputError
+        If the inventory has no values for a profile that is assigned to a port: one line with file and key.
     """
     import polars as pl
 
@@ -126,6 +132,8 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
     numbered = frame.with_row_index("row")
     for (name, files, goals_of), part in numbered.group_by(["profile_used", "files", "goals_of"], maintain_order=True):
         profile = profiles.profiles.get(str(name))
+        if profile is not None and files is None:
+            profile.check_ports(ports, part)
         # Columns that no placeholder uses do not make questions differ.
         columns = () if profile is None else profile.columns
         if files is not None:
@@ -165,4 +173,10 @@ def _question(name: str | None, profile: Profile | None, profiles: Profiles, por
     if port["size"] is None:
         known = ", ".join(DEFAULTS)
         raise InputError(f"the port has no buffer; allowed: a size, or a platform with a documented default ({known})")
-    return Question(profile.filled(port, port["goals"]), Size.parse(port["size"]))
+    question = Question(profile.filled(port, port["goals"]), Size.parse(port["size"]))
+    try:
+        check_filled(question.at(question.size), profile.path)
+    except InputError as error:
+        is_of_goals = port["goals"] and error.text.startswith(f"{profile.path}: goal.")
+        raise InputError(f"{error}; the goals of the port are `{port['goals']}`") if is_of_goals else error from None
+    return question

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from forebay._core import parse_quantity
 from forebay.errors import InputError
 from forebay.fleets.small_tables import refusal, rows
 
@@ -17,7 +18,7 @@ MOST_BYTES = 10**15
 
 
 def memories(text: str) -> Mapping[str, int]:
-    """Read `platform=FILE.csv`: the bytes of memory per port of each platform.
+    """Read `platform=FILE.csv`: the bytes of memory per port of each platform. Cells are such as `12MB`.
 
     Raises
     ------
@@ -27,13 +28,21 @@ def memories(text: str) -> Mapping[str, int]:
     key, _, name = text.partition("=")
     if key.strip() != KEY or not name.strip():
         raise InputError(f"found `{text}`; allowed: platform=FILE.csv with the columns {','.join(COLUMNS)}", "replace")
-    allowed = f"each platform once, with whole bytes from 1 to {MOST_BYTES:,}"
+    allowed = f"each platform once, with a size such as 12MB, 12MiB or 12000000, from 1 to {MOST_BYTES:,} bytes"
     found: dict[str, int] = {}
     for place, cells in rows(Path(name.strip()), COLUMNS):
-        platform, number = (cells[column] for column in COLUMNS)
-        # Python refuses to read very long numbers.
-        is_size = number.isdecimal() and len(number) <= len(str(MOST_BYTES)) and 0 < int(number) <= MOST_BYTES
-        if not is_size or not platform or platform in found:
+        platform, text = (cells[column] for column in COLUMNS)
+        number = _bytes(text)
+        if number is None or not platform or platform in found:
             raise refusal(place, cells, allowed)
-        found[platform] = int(number)
+        found[platform] = number
     return found
+
+
+def _bytes(text: str) -> int | None:
+    """A size in whole bytes, where a number without a unit has bytes; None for another text."""
+    try:
+        number = parse_quantity(f"{text}B" if text.isascii() and text.isdecimal() else text, "bytes")
+    except InputError:
+        return None
+    return round(number) if 1 <= number <= MOST_BYTES else None

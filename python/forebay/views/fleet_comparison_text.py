@@ -11,6 +11,7 @@ from rich.text import Text
 
 from forebay.fleets.answer import WRONG
 from forebay.fleets.comparing import DIFFERENCES, AuditComparison
+from forebay.sanitize import sanitize
 from forebay.text.formatting import counted, size
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _table(found: AuditComparison) -> Table:
 
 def _name(row: Mapping[str, Any]) -> str:
     names = (row["device"], row["port"], row["service_class"])
-    return " ".join(name for name in names if name)
+    return " ".join(sanitize(name) for name in names if name)
 
 
 def _verdicts(row: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ from forebay.errors import InputError
 from forebay.fleets.columns import INNER, PORTS, RAW, REQUIRED, columns_of, empty_raw, frame_of
 from forebay.fleets.files import FileFault, SourceFile
 from forebay.fleets.importers.importer import Found, Importer, Rejection
+from forebay.fleets.importers.layouts import fault_of_header
 from forebay.fleets.importers.tables import MOST_COLUMNS, header_of, rows_of
 from forebay.observation.json_stream import read_objects
 from forebay.storage.safe_io import clean
@@ -44,15 +45,20 @@ def _is_table(file: SourceFile) -> bool:
 
 def _check_header(names: Sequence[str]) -> list[str]:
     """Refuse a header without the columns that identify a port, or with a misspelled one; tell what is not read."""
-    found = {name for name, _ in columns_of(names).values()}
-    missing = [name for name in REQUIRED if name not in found]
-    if missing:
+    missing = _missing(names)
+    if missing is not None:
         shown = ", ".join(clean(name) for name in names[:12])
-        raise FileFault(f"found the columns {shown} without `{missing[0]}`; allowed: device, port, rate, ...", 1)
+        raise FileFault(f"found the columns {shown} without `{missing}`; allowed: device, port, rate, ...", 1)
     twice = [name for name in names if name and list(names).count(name) > 1] if len(names) < 1000 else []
     if twice:
         raise FileFault(f"found the column {clean(twice[0])} twice; allowed: once", 1)
     return _unread("columns", _others(names, 1))
+
+
+def _missing(names: Sequence[str]) -> str | None:
+    """The first column that identifies a port and that a header lacks; None if it has both."""
+    found = {name for name, _ in columns_of(names).values()}
+    return next((name for name in REQUIRED if name not in found), None)
 
 
 def _others(names: Sequence[str], line: int) -> list[str]:
@@ -95,6 +101,9 @@ def _read_csv(file: SourceFile) -> Found:
 
     table = header_of(file.beginning)
     assert table is not None
+    fault = None if _missing(table.names) is None else fault_of_header(table.names)
+    if fault is not None:
+        raise FileFault(fault, 1)
     notes = _check_header(table.names)
     columns = columns_of(table.names)
     wanted = sorted(columns)

@@ -70,8 +70,7 @@ def rows_of(file: SourceFile, table: Table, wanted: list[int], rejected: list[Re
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            lines = "" if reader.line_num <= begin else f", which ends in line {reader.line_num}"
-            rejected.append(Rejection(begin, f"found a row that is no CSV{lines} ({error}); allowed: quotes in pairs"))
+            rejected.append(Rejection(begin, _fault(str(error), begin, reader.line_num)))
             begin = reader.line_num + 1
             continue
         if cells is None:
@@ -84,7 +83,10 @@ def rows_of(file: SourceFile, table: Table, wanted: list[int], rejected: list[Re
             continue
         if len(cells) != count:
             if any(map(str.strip, cells)) and not _is_padded(cells, count):
-                rejected.append(Rejection(line, f"found {len(cells)} cells; allowed: {count}, as in the header"))
+                lines = f" in one row{_lines(line, reader.line_num)}" if reader.line_num > line else ""
+                more = ", and quotes in pairs" if lines else ""
+                text = f"found {len(cells)} cells{lines}; allowed: {count}, as in the header{more}"
+                rejected.append(Rejection(line, text))
                 continue
             cells = [*cells, *[""] * count][:count]
         if not any(map(str.strip, cells)):
@@ -95,6 +97,24 @@ def rows_of(file: SourceFile, table: Table, wanted: list[int], rejected: list[Re
             part = []
     if part:
         yield part
+
+
+def _fault(error: str, begin: int, end: int) -> str:
+    """The reason why the lines of a row are not read, by the error of Python's module csv."""
+    limit, lines = csv.field_size_limit(), _lines(begin, end)
+    if error.startswith("field larger than") and begin == end:
+        return f"found a cell of more than {limit:,} characters; allowed: shorter cells"
+    if error.startswith("field larger than"):
+        found = f"found a cell of more than {limit:,} characters{lines}, which are not read"
+        return f"{found}; allowed: shorter cells, and quotes in pairs"
+    if error == "unexpected end of data":
+        return f"found a quote without an end{lines}; allowed: quotes in pairs"
+    return f"found a row that is no CSV{lines} ({error}); allowed: quotes in pairs"
+
+
+def _lines(begin: int, end: int) -> str:
+    """The lines of a row, if there are several."""
+    return "" if end <= begin else f" from line {begin} to line {end} ({end - begin + 1:,} lines)"
 
 
 def _is_padded(cells: list[str], count: int) -> bool:
