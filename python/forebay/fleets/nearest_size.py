@@ -44,8 +44,10 @@ class NearestSize:
         buffer that is enough.
     last : MeasuredPoint
         The point nearest to `end` that falls short.
+    size : Size
+        The last buffer of the search.
     end : MeasuredPoint
-        The last point of the search.
+        Its point.
     points : tuple of MeasuredPoint
         All points after the first one.
     other : str
@@ -54,6 +56,7 @@ class NearestSize:
 
     state: State
     last: MeasuredPoint
+    size: Size
     end: MeasuredPoint
     points: tuple[MeasuredPoint, ...]
     other: str = ""
@@ -126,9 +129,9 @@ def nearest_size(
 
     def found(state: State) -> NearestSize:
         others = [goal.key for goal in end.goals if goal.verdict != "met" and goal.key not in toward]
-        return NearestSize(state, last, end, tuple(points), next(iter(others), ""))
+        return NearestSize(state, last, size, end, tuple(points), next(iter(others), ""))
 
-    last, last_size, end = here, question.size, here
+    last, last_size, end, size = here, question.size, here, question.size
     for size in ladder(question, direction):
         end = at(size)
         points.append(end)

@@ -28,6 +28,8 @@ ROOM = frozenset({"utilization", "loss_rate", "goodput"})
 DELAY = frozenset({"queue_delay_mean", "queue_delay_p50", "queue_delay_p99", "queue_delay_max", "queue_mean"})
 #: Part of the delay that a needless buffer must cost.
 WORTH = 0.05
+#: Factor from the nearest sufficient buffer to the recommended one, if a goal on delay limits the range.
+INSIDE = math.sqrt(2)
 #: Largest relative miss that counts.
 MOST_SEVERE = 9.0
 
@@ -183,11 +185,11 @@ def _missed(question: Question, here: MeasuredPoint, at: At, find_point: Find, *
     keys = larger or smaller
     toward = {*keys, *(goal.key for goal in here.goals if _side(goal) == direction)}
     nearest = nearest_size(question, here, direction, toward, at)
-    return _changed(here, keys, direction, nearest, sure)
+    return _changed(here, keys, direction, nearest, sure, at)
 
 
 def _changed(
-    here: MeasuredPoint, keys: Sequence[str], direction: Direction, nearest: NearestSize, sure: float | None
+    here: MeasuredPoint, keys: Sequence[str], direction: Direction, nearest: NearestSize, sure: float | None, at: At
 ) -> Judgment:
     """The verdict on a buffer that misses goals, after a search for the nearest one that does not."""
     key, end, points = keys[0], nearest.end, [here, *nearest.points]
@@ -211,7 +213,13 @@ def _changed(
     found = replace(
         _judgment("too small" if direction == "larger" else "too large", reason, points, sure), severity=severity
     )
-    return _with_change(_with_margin(found, here, end, nearest.last), here, end)
+    found = _with_margin(found, here, end, nearest.last)
+    if not has_delay_goal(here.goals):
+        return _with_change(found, here, end)
+    # Both ends of the range are limits, and the nearest buffer is close to one of them.
+    inside = at(nearest.size.times(INSIDE if direction == "larger" else 1 / INSIDE))
+    found = replace(found, runs=found.runs + inside.runs)
+    return _with_change(found, here, inside if inside.refusal is None and inside.verdict == "met" else end)
 
 
 def _sides(

@@ -160,6 +160,8 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
         return before
     is_late = verdict == "too large" and limits_delay
     nearest = up if is_late else needed
+    # The middle is far from both ends, so that other traffic of the same kind meets the goals, too.
+    recommended = math.sqrt(needed * up) if limits_delay else needed
     found = replace(
         before,
         verdict=verdict,
@@ -167,7 +169,7 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
         margin_low=configured / nearest,
         margin_high=configured / (nearest if is_late else low),
         needed_bytes=nearest,
-        recommended_bytes=None if verdict == "fine" else math.sqrt(needed * up) if is_late else needed,
+        recommended_bytes=None if verdict == "fine" else recommended,
         confidence=answer["confidence"],
         recommended_delay_s=None,
         recommended_loss=None,
