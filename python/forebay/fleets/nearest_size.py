@@ -34,7 +34,7 @@ CLOSE, NARROW = 2.0, 1.1
 
 @dataclass(frozen=True, slots=True)
 class NearestSize:
-    """What a search for the nearest sufficient buffer found.
+    """The result of a search for the nearest sufficient buffer.
 
     Attributes
     ----------
