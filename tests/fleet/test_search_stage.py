@@ -29,6 +29,8 @@ ANSWER = {
     "bytes": 30_000,
     "low_bytes": 28_000,
     "up_bytes": 50_000,
+    "end_bytes": 60_000,
+    "late_bytes": 75_000,
     "confidence": 0.95,
     "runs": 40,
     "binding": "utilization",
@@ -76,7 +78,7 @@ def test_an_undecided_buffer_that_is_too_small_ranks_by_its_need() -> None:
 
 
 def test_without_a_goal_on_delay_twice_the_needed_buffer_stays_too_large() -> None:
-    up = {"up_bytes": 1_000_000}
+    up = {"up_bytes": 1_000_000, "end_bytes": None, "late_bytes": None}
     assert judged(59_999, TOO_LARGE, UTILIZATION, **up).verdict == "fine"
     found = judged(60_000, TOO_LARGE, UTILIZATION, **up)
     assert (found.verdict, found.margin, found.severity) == ("too large", 2.0, TOO_LARGE.severity)
@@ -85,13 +87,14 @@ def test_without_a_goal_on_delay_twice_the_needed_buffer_stays_too_large() -> No
 
 def test_the_needed_buffer_is_the_nearest_one_and_the_recommended_one_is_enough() -> None:
     small, late = judged(10_000, TOO_SMALL, BOTH), judged(900_000, TOO_LARGE, BOTH)
-    needless = judged(900_000, TOO_LARGE, UTILIZATION, up_bytes=1_000_000)
-    assert [found.needed_bytes for found in (small, late, needless)] == [30_000, 50_000, 30_000]
+    needless = judged(900_000, TOO_LARGE, UTILIZATION, up_bytes=1_000_000, end_bytes=None)
+    assert [found.needed_bytes for found in (small, late, needless)] == [30_000, 60_000, 30_000]
+    assert (late.margin_low, late.margin_high) == (900_000 / 75_000, 900_000 / 50_000)
     for found, configured in ((small, 10_000), (late, 900_000), (needless, 900_000)):
         assert found.margin == pytest.approx(configured / (found.needed_bytes or 0))
     assert needless.recommended_bytes == 30_000
     for found in (small, late):
-        assert found.recommended_bytes == pytest.approx((30_000 * 50_000) ** 0.5), "the middle of the range"
+        assert found.recommended_bytes == pytest.approx((30_000 * 60_000) ** 0.5), "the middle of the range"
 
 
 @dataclass
@@ -126,18 +129,18 @@ def changed(runs: Runs) -> Judgment:
 def test_the_delay_and_the_loss_are_those_of_the_recommended_buffer_after_a_search() -> None:
     found = changed(Runs())
     assert (found.delay_s, found.loss) == (pytest.approx(900e-6), 100 / 900_000)
-    assert found.recommended_bytes == 38_730
-    assert (found.recommended_delay_s, found.recommended_loss) == (pytest.approx(38.73e-6), 100 / 38_730)
+    assert found.recommended_bytes == 42_427
+    assert (found.recommended_delay_s, found.recommended_loss) == (pytest.approx(42.427e-6), 100 / 42_427)
     assert found.raises_loss
 
 
 def test_the_buffer_of_the_search_is_recommended_if_the_middle_misses_a_goal() -> None:
-    assert changed(Runs(missed=38_730)).recommended_bytes == 30_000
+    assert changed(Runs(missed=42_427)).recommended_bytes == 30_000
 
 
 def test_without_time_the_recommended_buffer_stays_and_its_delay_is_unknown() -> None:
     found = changed(Runs(late=True))
-    assert found.recommended_bytes == pytest.approx(38_730, abs=1)
+    assert found.recommended_bytes == pytest.approx(42_427, abs=1)
     assert (found.delay_s, found.recommended_delay_s) == (None, None)
 
 

@@ -163,7 +163,7 @@ class ChangeSet:
         if merged:
             # One object for all ports, because `config load` reads one; it has no comments.
             yield mark.rstrip()
-            yield f"{mark}remove the lines that begin with `{mark.strip()}` before `config load`"
+            yield f"{mark}to load it: grep -v '^{mark.strip()}' {self.file} > new.json; sudo config load new.json"
             yield from json.dumps(merged, indent=4).splitlines()
 
 

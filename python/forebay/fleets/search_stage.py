@@ -124,6 +124,8 @@ def _searched(
                 "bytes": getattr(found.buffer, "bytes", None),
                 "low_bytes": None if lower is None else getattr(lower.low, "bytes", None),
                 "up_bytes": None if upper is None else getattr(upper.buffer, "bytes", None),
+                "end_bytes": None if upper is None else getattr(upper.interpolated_end, "bytes", None),
+                "late_bytes": None if upper is None else getattr(upper.missed_at, "bytes", None),
                 "confidence": found.confidence,
                 "runs": found.cost.replications,
                 "binding": found.binding_goal,
@@ -159,15 +161,16 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
     else:
         return before
     is_late = verdict == "too large" and limits_delay
-    nearest = up if is_late else needed
+    end = max(up, answer["end_bytes"] or up)
+    nearest, ends = (end, (answer["late_bytes"] or end, up)) if is_late else (needed, (needed, low))
     # The middle is far from both ends, so that other traffic of the same kind meets the goals, too.
-    recommended = math.sqrt(needed * up) if limits_delay else needed
+    recommended = math.sqrt(needed * end) if limits_delay else needed
     found = replace(
         before,
         verdict=verdict,
         margin=configured / nearest,
-        margin_low=configured / nearest,
-        margin_high=configured / (nearest if is_late else low),
+        margin_low=configured / ends[0],
+        margin_high=configured / ends[1],
         needed_bytes=nearest,
         recommended_bytes=None if verdict == "fine" else recommended,
         confidence=answer["confidence"],

@@ -35,10 +35,10 @@ __all__ = ["fleet_page"]
 #: Meaning of each verdict.
 MEANINGS = {
     "fine": "Every goal is met, and the buffer is not needlessly large.",
-    "too small": "A goal is missed, and a larger buffer misses none.",
-    "too large": "A goal is missed and a smaller buffer misses none, or the excess only costs delay.",
-    "undecided": "The runs do not decide a goal.",
-    "not answerable": "The port has no buffer or no profile, or no buffer was found that meets its goals.",
+    "too small": "A goal is missed, and a larger buffer meets every goal.",
+    "too large": "A goal is missed and a smaller buffer meets every goal, or the excess only costs delay.",
+    "undecided": "The runs do not decide a goal, or whether another buffer meets every goal.",
+    "not answerable": "The port has no buffer or no profile, or no measured buffer meets every goal.",
 }
 #: Most characters of all scenarios in the page, and most rejected rows.
 MOST_SCENARIOS, MOST_REJECTED = 8_000_000, 50
