@@ -15,6 +15,7 @@ __all__ = [
     "Interrupted",
     "MissingPackageError",
     "UnavailableError",
+    "UnreadableError",
     "UnsupportedError",
     "UntrustedError",
     "naming",
@@ -47,6 +48,10 @@ class InputError(ForebayError):
         self.text = sanitize(text)
         super().__init__(self.text if argument is None else f"{argument}: {self.text}")
         self.argument = argument
+
+
+class UnreadableError(InputError):
+    """The system cannot read a file now, or a program that reads it is missing; a later attempt may succeed."""
 
 
 class ContradictionError(InputError):

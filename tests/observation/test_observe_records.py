@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import stat
@@ -17,13 +18,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from forebay import InputError
+from forebay import InputError, _core
+from forebay.errors import UnreadableError
 from forebay.observation import line_reader
 from forebay.observation import records as reader
 from forebay.observation.estimate import IntervalEstimate
 from forebay.observation.flow_records import record_table, store
 from forebay.observation.flow_records.spreading import SpreadSum
 from forebay.observation.intervals import batch_ratio, independent_of, quantile, share_without_events
+from forebay.observation.memory import limited_memory
 from tests.support import flow_exports as made
 from tests.support.flow_exports import BEGIN, Record
 from tests.support.readings import read_records
@@ -101,7 +104,7 @@ def test_zstd_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError(name)
 
     monkeypatch.setattr(line_reader, "import_module", missing)
-    with pytest.raises(InputError, match=r"found zstd, .* allowed: .*pip install \"forebay\[zstd\]\""):
+    with pytest.raises(UnreadableError, match=r"found zstd, .* allowed: .*pip install \"forebay\[zstd\]\""):
         read_records([written(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20))])
 
 
@@ -400,7 +403,7 @@ def test_printed_files_one_behind_the_other(tmp_path: Path) -> None:
 def test_nfdump_reads_what_nfcapd_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, b"\x0c\xa5\x02\x00" + bytes(100), "nfcapd.202611231600")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="no nfdump that reads it; allowed: install nfdump"):
+    with pytest.raises(UnreadableError, match="no nfdump that reads it; allowed: install nfdump"):
         read_records([path])
     (tmp_path / "printed.csv").write_text(made.nfdump_old(FEW))
     program = tmp_path / "nfdump"
@@ -409,7 +412,7 @@ def test_nfdump_reads_what_nfcapd_wrote(tmp_path: Path, monkeypatch: pytest.Monk
     found = read_records([path])
     assert (found.count, found.formats) == (len(FEW), ("nfdump's nfcapd",))
     program.write_text("#!/bin/sh\nexit 251\n")
-    with pytest.raises(InputError, match="nfdump refuses"):
+    with pytest.raises(UnreadableError, match="nfdump refuses"):
         read_records([path])
 
 
@@ -455,6 +458,30 @@ def test_what_is_broken_is_one_line(content: str | bytes, message: str, tmp_path
         read_records([path])
     assert str(caught.value).startswith(f"{path}")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(OSError(5, "Input/output error"), UnreadableError), (gzip.BadGzipFile("Not a gzipped file"), InputError)],
+)
+def test_an_error_of_the_system_is_no_fault_of_the_file(error: OSError, kind: type[InputError]) -> None:
+    class Failing(io.BytesIO):
+        def read(self, _size: int | None = -1) -> bytes:
+            raise error
+
+    with pytest.raises(InputError, match="found unreadable data") as caught:
+        list(line_reader.read_blocks(Failing(), "a.csv"))
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(("memory", "most", "helps"), [(10**12, 100, False), (10**7, 10**8, True)])
+def test_a_text_that_lack_of_memory_refuses_names_the_remedy(
+    memory: int, most: int, helps: bool, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "x" * 2_000_000)
+    with limited_memory(memory, held=10**12), pytest.raises(InputError, match=r"found more than .* of text") as caught:
+        line_reader.read_text(path, "a text", most)
+    assert (_core.MORE_MEMORY in str(caught.value)) == helps
 
 
 def test_a_file_that_was_cut_says_what_is_before(tmp_path: Path) -> None:

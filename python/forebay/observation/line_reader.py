@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from forebay.errors import InputError
+from forebay import _core
+from forebay.errors import InputError, UnreadableError
 from forebay.extras import how_to_get
 from forebay.observation.memory import check_memory, text_bytes
 from forebay.storage.safe_io import regular
@@ -122,7 +123,7 @@ def _zstd(file: BinaryIO, path: Path) -> BinaryIO:
         except ImportError:
             continue
         return cast("BinaryIO", module.ZstdFile(file))
-    raise InputError(
+    raise UnreadableError(
         f"{path}: found zstd, which this Python cannot read; allowed: a file unpacked by `zstd -d`, "
         f"or `{how_to_get('zstd')}`"
     )
@@ -141,7 +142,9 @@ def read_blocks(file: BinaryIO, where: str, size: int = BLOCK) -> Iterator[bytes
         try:
             block = file.read(size)
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise InputError(f"{where}: {_damage(error, done)}; allowed: a whole file") from None
+            # A damaged gzip is an `OSError` without a number.
+            kind = InputError if getattr(error, "errno", None) is None else UnreadableError
+            raise kind(f"{where}: {_damage(error, done)}; allowed: a whole file") from None
         except Exception as error:
             if type(error).__name__ != "ZstdError":  # derives from Exception alone, in a module that may be missing
                 raise
@@ -199,11 +202,12 @@ def read_text(path: Path, allowed: str, most: int = MOST_BYTES_OF_TEXT) -> str:
     InputError
         Where it cannot be read or expands to more than `most` bytes.
     """
-    parts, size, most = [], 0, text_bytes(most)
+    parts, size, room = [], 0, text_bytes(most)
+    remedy = f"; {_core.MORE_MEMORY}" if room < most else ""
     with open_input(path, allowed) as file:
         for block in read_blocks(file, str(path)):
             parts.append(block)
             size += len(block)
-            if size > most:
-                raise InputError(f"{path}: found more than {size_of(most)} of text; allowed: at most so much")
+            if size > room:
+                raise InputError(f"{path}: found more than {size_of(room)} of text; allowed: at most so much{remedy}")
     return b"".join(parts).removeprefix(_MARK).decode("utf-8", errors="replace")

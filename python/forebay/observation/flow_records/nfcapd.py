@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from forebay.errors import InputError
+from forebay.errors import UnreadableError
 
 __all__ = ["is_nfcapd", "printed"]
 
@@ -28,13 +28,15 @@ def printed(path: Path) -> Iterator[BinaryIO]:
 
     Raises
     ------
-    InputError
+    UnreadableError
         Where nfdump is not installed or cannot read the file.
     """
     program = shutil.which("nfdump")
     if program is None:
-        raise InputError(f"{path}: found a file of nfcapd, and no nfdump that reads it; allowed: install nfdump, "
-                         "or `nfdump -r FILE -o csv` where it is")  # fmt: skip
+        raise UnreadableError(
+            f"{path}: found a file of nfcapd, and no nfdump that reads it; allowed: install nfdump, "
+            "or `nfdump -r FILE -o csv` where it is"
+        )
     # A path of its own folder cannot be taken for an option.
     command = [program, "-r", str(path.absolute()), "-o", "csv"]
     with subprocess.Popen(
@@ -48,5 +50,7 @@ def printed(path: Path) -> Iterator[BinaryIO]:
             if not whole:
                 process.kill()
     if process.returncode:
-        raise InputError(f"{path}: found a file that nfdump refuses (it answered {process.returncode}); "
-                         "allowed: a whole file of nfcapd")  # fmt: skip
+        raise UnreadableError(
+            f"{path}: found a file that nfdump refuses (it answered {process.returncode}); "
+            "allowed: a whole file of nfcapd"
+        )
