@@ -259,3 +259,5 @@ def test_a_bar_says_how_far_it_is_and_what_is_known() -> None:
     bar.say("between 40 and 90 packets")
     (task,) = progress.tasks
     assert (task.description, task.completed, task.total) == ("between 40 and 90 packets", 3, 10)
+    bar.begin("measuring")
+    assert (task.description, task.completed, task.time_remaining) == ("measuring", 0, None)

@@ -12,39 +12,21 @@ from typing import Any
 import pytest
 
 import forebay
-from forebay import FleetExecution, Scenario, _core
-from forebay.fleets import observed
-from forebay.fleets.inventory import Inventory, read_inventory
+from forebay import FleetExecution
+from forebay.fleets import reading
+from forebay.fleets.inventory import read_inventory
 from forebay.fleets.profiles import Profiles
 from forebay.fleets.questions import Asked, questions_of
-from forebay.measurement.traces import write_traces
-from forebay.scenario import run_jobs
+from tests.fleet.observed_ports import capture, ports
 from tests.fleet.ports import profiles
 from tests.support.scenarios import PROFILE
 
 NONE = Profiles("profiles", {}, ())
-GOALS = "utilization>=90%; queue_delay_p99<=100ms"
 COUNTERS = "time,port,out_octets\n" + "".join(
     f"{300 * poll},{port},{3_000_000 * poll * factor}\n"
     for poll in range(12)
     for port, factor in (("e1", 1), ("e2", 2))
 )
-
-
-def capture(folder: Path, *, stack: str) -> Path:
-    """A capture of both sides of a full queue of 10 Mb/s."""
-    flow = {"cca": "newreno", "count": 2, "rtt": ["21ms", "29ms"], "stack": stack, "workload": "persistent"}
-    scenario = Scenario.of(
-        {
-            "link": {"rate": "10Mbps", "buffer": "25p"},
-            "flows": [{"name": "long", **flow}],
-            "run": {"warmup": "2s", "measure": "15s", "seed": 7},
-            "trace": {"record": ["packets"], "capture": "both", "acknowledgments": True, "from": "2s"},
-        }
-    )
-    [report] = run_jobs([_core.Job(scenario.core, "packet", 7, 0, traces=True)])
-    write_traces(report, folder)
-    return folder / "packets.pcapng"
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +39,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "counters.csv").write_text(COUNTERS)
     (folder / "damaged.pcapng").write_bytes((folder / "whole.pcapng").read_bytes()[:5000][::-1])
     return folder
-
-
-def ports(folder: Path, *rows: Mapping[str, str]) -> Inventory:
-    """A table beside the files; each port has 10 Mb/s, 30 packets and a goal unless it says more."""
-    usual = {"device": "r", "rate": "10Mbps", "buffer": "30 packets", "goals": GOALS, "profile": "", "observe": ""}
-    full = [{**usual, "port": f"e{number}", **row} for number, row in enumerate(rows, 1)]
-    lines = [",".join(full[0]), *(",".join(row.values()) for row in full)]
-    (folder / "ports.csv").write_text("\n".join(lines))
-    return read_inventory(folder / "ports.csv")
 
 
 def asked(folder: Path, *rows: Mapping[str, str], known: Profiles = NONE) -> Asked:
@@ -150,13 +123,13 @@ def test_files_are_found_beside_the_table_that_names_them(tmp_path: Path, monkey
 
 def test_equal_files_are_read_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    actual = observed.observe
+    actual = reading.observe
 
     def counted(paths: list[Path], **options: Any) -> Any:
         read.extend(path.name for path in paths)
         return actual(paths, **options)
 
-    monkeypatch.setattr(observed, "observe", counted)
+    monkeypatch.setattr(reading, "observe", counted)
     shutil.copy(files / "whole.pcapng", files / "copy.pcapng")
     rows = [
         {"observe": name, "buffer": size} for name in ("whole.pcapng", "copy.pcapng") for size in ("9kB", "9kB", "8kB")
@@ -167,13 +140,13 @@ def test_equal_files_are_read_once(files: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_port_is_found_by_its_name_in_a_file_of_several(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     meant: list[str | None] = []
-    actual = observed.observe
+    actual = reading.observe
 
     def noted(paths: list[Path], **options: Any) -> Any:
         meant.append(options["port"])
         return actual(paths, **options)
 
-    monkeypatch.setattr(observed, "observe", noted)
+    monkeypatch.setattr(reading, "observe", noted)
     rows = [{"observe": "counters.csv", "port": port} for port in ("e1", "e2", "e9")]
     found = asked(files, *rows).ports["refusal"].to_list()
     assert meant == [None, "e1", "e2", "e9"]
@@ -182,7 +155,7 @@ def test_a_port_is_found_by_its_name_in_a_file_of_several(files: Path, monkeypat
 
 def test_both_sides_of_a_queue_are_two_files(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr(observed, "observe", lambda paths, **_options: read.extend(paths) or 1 / 0)
+    monkeypatch.setattr(reading, "observe", lambda paths, **_options: read.extend(paths) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         asked(files, {"observe": "whole.pcapng; bare.pcapng"})
     assert [path.name for path in read] == ["whole.pcapng", "bare.pcapng"]

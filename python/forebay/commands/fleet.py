@@ -168,6 +168,7 @@ def fleet(
             seed=seed,
             confidence=confidence,
             progress=progress,
+            begin=None if progress is None else progress.begin,
             tell=print_note,
             describe=lasting_text,
         )

@@ -90,6 +90,10 @@ class Bar:
         """Update the bar."""
         self._progress.update(self._task, completed=done, total=expected)
 
+    def begin(self, what: str) -> None:
+        """Begin another step: its time and its estimate are its own."""
+        self._progress.reset(self._task, total=None, description=what)
+
     def say(self, what: str) -> None:
         """Replace the description by the current step or result."""
         self._progress.update(self._task, description=what)

@@ -30,6 +30,7 @@ from forebay.fleets.packet_stage import packet_stage
 from forebay.fleets.profiles import Profiles, load_profiles
 from forebay.fleets.prometheus import prometheus_text
 from forebay.fleets.questions import Asked, Question, questions_of
+from forebay.fleets.reading import FileReader, StepBegun
 from forebay.fleets.replacement import memories
 from forebay.fleets.sampling import SampleCheck, drawn, sample_size
 from forebay.fleets.search_stage import Describe, ranked, search_stage
@@ -72,7 +73,10 @@ class FleetExecution:
     confidence : float
         One-sided confidence of the packet runs.
     progress : callable, optional
-        Called with the numbers of finished and of expected points.
+        Called with the numbers of finished and of expected points, and of megabytes while files are read.
+    begin : callable, optional
+        Called with the name of a step: "checking files, MB", "reading files, MB" or "measuring". The first two are
+        left out if no port names a file.
     tell : callable, optional
         Called with lines of text: damage in the folder, and the check of the first stage.
     describe : callable, optional
@@ -87,6 +91,7 @@ class FleetExecution:
     seed: int = 1
     confidence: float = QuickPrecision().confidence
     progress: Progress | None = None
+    begin: StepBegun | None = None
     tell: Callable[[str], object] | None = None
     describe: Describe | None = None
 
@@ -218,7 +223,11 @@ class _Audit:
 
     def run(self, growth: Growth | None, boxes: Mapping[str, int] | None) -> FleetAnswer:
         """Ask, judge in three stages, and make the table."""
-        asked = questions_of(self._inventory.ports, self._profiles)
+        means, store = self._means, self._measuring.store
+        reader = FileReader(store, jobs=means.jobs, progress=means.progress, begin=means.begin)
+        asked = questions_of(self._inventory.ports, self._profiles, reader)
+        if means.begin is not None and reader.keys:
+            means.begin("measuring")
         judgments, sample = self.judge(asked.questions)
         judgments |= search_stage(
             asked.questions,
@@ -234,7 +243,6 @@ class _Audit:
             ports = self._grown(ports, asked, judgments, growth)
         if boxes is not None:
             ports = self._replaced(ports, asked, boxes)
-        store = self._measuring.store
         counts = ports["verdict"].value_counts()
         found = dict(zip(counts["verdict"].to_list(), counts["count"].to_list(), strict=True))
         return FleetAnswer(
@@ -245,8 +253,8 @@ class _Audit:
             counts={verdict: found.get(verdict, 0) for verdict in VERDICTS},
             first=tuple(ranked(judgments, asked.counts)),
             sample=sample,
-            measured=len(store.added),
-            reused=len(store.reused),
+            measured=len(store.added - reader.keys),
+            reused=len(store.reused - reader.keys),
             runs=self._measuring.runs,
             version=_core.__version__,
             ports_of=asked.counts,

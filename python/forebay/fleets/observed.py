@@ -6,19 +6,15 @@ port has no answer, and the reason is that of `observe`. The rate, the buffer an
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from forebay.errors import ForebayError, InputError, Interrupted
+from forebay.errors import InputError
 from forebay.fleets.columns import file_names
 from forebay.fleets.profiles import Profile
+from forebay.fleets.reading import FileReader, Request
 from forebay.inputs.observed_bounds import bounds_of
-from forebay.observation.observing import observe
-from forebay.observation.writing import scenario_text
 from forebay.text.formatting import counted
 
 __all__ = ["Observations"]
@@ -26,24 +22,27 @@ __all__ = ["Observations"]
 #: Name of the profiles, and the keys of the link that come from the inventory.
 NAME = "observed"
 OF_LINK = ("rate", "buffer", "queue")
-#: Bytes that are read at once for a digest.
-CHUNK = 2**20
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """The reason why files give no profile, and the argument of `observe` that it is about."""
-
-    reason: str
-    argument: str | None
 
 
 class Observations:
-    """The profiles of files. Equal files are read once for each rate."""
+    """The profiles of files.
 
-    def __init__(self) -> None:
-        self._digests: dict[str, str] = {}
-        self._found: dict[tuple[object, ...], Mapping[str, Any] | _Fault] = {}
+    Parameters
+    ----------
+    reader : FileReader
+        Reads the files and has their results.
+    """
+
+    def __init__(self, reader: FileReader) -> None:
+        self._reader = reader
+        self._tables: dict[str, Mapping[str, Any] | str] = {}
+
+    def read(self, ports: Iterable[tuple[str, int, str]]) -> None:
+        """Read the files of ports: of each the text of its column `observe`, its rate in bits per second and its name.
+
+        Profiles are made faster if all files are read first, because several are read at the same time.
+        """
+        self._reader.read(Request(tuple(file_names(text)), rate_bps, port) for text, rate_bps, port in ports)
 
     def profile(self, text: str, rate_bps: int, port: str, goals: Mapping[str, Any] | None) -> Profile:
         """The profile of a port.
@@ -64,40 +63,23 @@ class Observations:
         InputError
             The reason why the files give no profile.
         """
-        names = file_names(text)
-        try:
-            key = (*(self._digest(name) for name in names), rate_bps)
-        except OSError as error:
-            raise InputError(f"observe: {error.filename}: {error.strerror or error}") from None
-        found = self._tables(key, names, rate_bps, None)
-        if isinstance(found, _Fault) and found.argument == "port":
-            found = self._tables((*key, port), names, rate_bps, port)
-        if isinstance(found, _Fault):
-            raise InputError(f"observe: {found.reason}")
-        tables = {**found, **({"goal": goals} if goals else {})}
-        return Profile(NAME, f"observe {text}", tables, ("queue", "rate_bps"))
-
-    def _digest(self, name: str) -> str:
-        if name not in self._digests:
-            digest = hashlib.sha256()
-            with Path(name).open("rb") as file:
-                while piece := file.read(CHUNK):
-                    digest.update(piece)
-            self._digests[name] = digest.hexdigest()
-        return self._digests[name]
-
-    def _tables(
-        self, key: tuple[object, ...], names: Iterable[str], rate_bps: int, port: str | None
-    ) -> Mapping[str, Any] | _Fault:
-        if key not in self._found:
+        request = Request(tuple(file_names(text)), rate_bps, port)
+        self._reader.read([request])
+        found = self._reader.find(request)
+        assert found is not None, "it was read"
+        scenario = found.get("scenario")
+        if scenario is None:
+            raise InputError(f"observe: {found.get('fault') or found['refusal']}")
+        if scenario not in self._tables:
             try:
-                finding = observe([Path(name) for name in names], rate_bps=float(rate_bps), port=port)
-                self._found[key] = tables_of(scenario_text(finding))
-            except Interrupted:
-                raise
-            except ForebayError as error:
-                self._found[key] = _Fault(str(error), error.argument if isinstance(error, InputError) else None)
-        return self._found[key]
+                self._tables[scenario] = tables_of(scenario)
+            except InputError as error:
+                self._tables[scenario] = str(error)
+        known = self._tables[scenario]
+        if isinstance(known, str):
+            raise InputError(f"observe: {known}")
+        tables = {**known, **({"goal": goals} if goals else {})}
+        return Profile(NAME, f"observe {text}", tables, ("queue", "rate_bps"))
 
 
 def tables_of(text: str) -> Mapping[str, Any]:

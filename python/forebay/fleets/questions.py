@@ -18,6 +18,8 @@ from forebay.fleets.filled_profiles import check_filled
 from forebay.fleets.observed import Observations
 from forebay.fleets.port_classes import has_classes, sized
 from forebay.fleets.profiles import BUFFER, Profile, Profiles
+from forebay.fleets.reading import FileReader
+from forebay.fleets.store import Store
 from forebay.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class Asked:
     counts: Mapping[str, int]
 
 
-def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
+def questions_of(ports: pl.DataFrame, profiles: Profiles, reader: FileReader | None = None) -> Asked:
     """Make a question of each port, and one of all equal ones.
 
     Parameters
@@ -108,6 +110,8 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
         The table of ports.
     profiles : Profiles
         The profiles and their rules.
+    reader : FileReader, optional
+        Reads the files of the column `observe`; without one they are not kept.
 
     Raises
     ------
@@ -128,7 +132,10 @@ def questions_of(ports: pl.DataFrame, profiles: Profiles) -> Asked:
     refusals: list[str | None] = [None] * frame.height
     questions: dict[str, Question] = {}
     counts: dict[str, int] = {}
-    observations = Observations()
+    observations = Observations(FileReader(Store(None, lambda _line: None)) if reader is None else reader)
+    observations.read(
+        frame.filter(is_observed).select("observe", "rate_bps", "port").unique(maintain_order=True).iter_rows()
+    )
     numbered = frame.with_row_index("row")
     for (name, files, goals_of), part in numbered.group_by(["profile_used", "files", "goals_of"], maintain_order=True):
         profile = profiles.profiles.get(str(name))

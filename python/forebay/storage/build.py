@@ -12,7 +12,7 @@ from pathlib import Path
 
 from forebay import _core
 
-__all__ = ["digest_of", "fingerprint"]
+__all__ = ["digest_of", "fingerprint", "sources"]
 
 
 @lru_cache(maxsize=1)
@@ -25,3 +25,13 @@ def digest_of(extension: Path) -> str:
     """The first 16 digits of a file's SHA-256."""
     with extension.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def sources() -> str:
+    """The first 16 digits of a SHA-256 of the package's Python files, for results that Python computes."""
+    package, digest = Path(_core.__file__).parent, hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        raw = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()} {len(raw)} ".encode() + raw)
+    return digest.hexdigest()[:16]
