@@ -30,8 +30,8 @@ SPANS = {"fine": (0.42, 0.63), "too small": (1 / 9, 1 / 2.5), "too large": (2.5,
 #: Part of the questions whose buffers are wrong.
 WRONG = 0.25
 #: Functions of the audit that are timed, in their order.
-PARTS = ("read_inventory", "questions_of", "first_stage", "packet_stage", "search_stage", "_with_verdicts", "_write",
-         "write_changes")  # fmt: skip
+PARTS = ("read_inventory", "questions_of", "first_stage", "packet_stage", "search_stage", "_with_verdicts",
+         "change_sets", "_write", "write_changes")  # fmt: skip
 
 #: A kind of port: profile, rate, and verdict at which its buffer aims.
 Kind = tuple[str, str, str]
@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in PARTS:
         setattr(auditing, name, _timed(name, getattr(auditing, name), rows))
     execution = auditing.FleetExecution(jobs=given.jobs, tell=lambda line: print(line, file=sys.stderr))
-    answer = auditing.fleet(given.folder / "inventory.csv", execution=execution, out=given.folder / "audit")
+    answer = auditing.audited(given.folder / "inventory.csv", None, execution, out=given.folder / "audit").answer
     print("part            wall s     CPU s   peak MiB")
     for name, wall, busy, peak in rows:
         print(f"{name:14} {wall:8.2f}  {busy:8.2f}  {peak:9.0f}")

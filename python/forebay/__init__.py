@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from forebay.fabric.headroom_answer import Headroom
     from forebay.fabric.switch_audit import audit
     from forebay.fleets.answer import FleetAnswer, Judgment
-    from forebay.fleets.auditing import FleetExecution, fleet
+    from forebay.fleets.auditing import FleetExecution
     from forebay.fleets.comparing import AuditComparison, compare_audits
     from forebay.measurement.emulating import Emulated, emulate
+    from forebay.networks.auditing import fleet
     from forebay.observation.observing import observe
     from forebay.papers.gallery import Gallery
     from forebay.papers.reproduction import reproduce
@@ -165,7 +166,7 @@ _HOMES = {
     "emulate": "forebay.measurement.emulating",
     "explain": "forebay.explanation",
     "feasible_map": "forebay.search.surveying",
-    "fleet": "forebay.fleets.auditing",
+    "fleet": "forebay.networks.auditing",
     "headroom": "forebay.fabric.headroom",
     "observe": "forebay.observation.observing",
     "recommend": "forebay.search.recommendation",

@@ -195,7 +195,7 @@ HOSTILE = (
 
 def test_hostile_names_of_devices_stay_in_the_folder(tmp_path: Path) -> None:
     found = answer(*({"device": device} for device in HOSTILE))
-    write_changes(found, tmp_path / "changes")
+    write_changes(change_sets(found), tmp_path / "changes")
     files = [path.name for path in (tmp_path / "changes").iterdir()]
     assert [path.name for path in tmp_path.iterdir()] == ["changes"]
     assert len({name.casefold() for name in files}) == len(files) == len(HOSTILE)
@@ -292,7 +292,7 @@ def test_an_inventory_of_change_sets_has_the_recommended_buffers(tmp_path: Path)
         for device in ("r1", "r2")
         for n in (1, 2)
     ]
-    write_changes(answer(*rows), tmp_path / "changes")
+    write_changes(change_sets(answer(*rows)), tmp_path / "changes")
     found = read_inventory(tmp_path / "changes")
     assert found.ports.select("device", "port", "buffer_bytes").rows() == [
         (row["device"], row["port"], row["recommended_bytes"]) for row in rows
@@ -301,12 +301,12 @@ def test_an_inventory_of_change_sets_has_the_recommended_buffers(tmp_path: Path)
 
 def test_change_sets_of_an_earlier_audit_go_and_other_files_stay(tmp_path: Path) -> None:
     folder = tmp_path / "changes"
-    write_changes(answer({"device": "a"}, {"device": "b"}), folder)
+    write_changes(change_sets(answer({"device": "a"}, {"device": "b"})), folder)
     (folder / "mine.txt").write_text("mine")
-    write_changes(answer({"device": "b"}), folder)
+    write_changes(change_sets(answer({"device": "b"})), folder)
     assert sorted(path.name for path in folder.iterdir()) == ["b.txt", "mine.txt"]
     (folder / "mine.txt").unlink()
-    write_changes(answer({"verdict": "fine"}), folder)
+    write_changes(change_sets(answer({"verdict": "fine"})), folder)
     assert not folder.exists()
 
 

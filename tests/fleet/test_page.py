@@ -12,16 +12,16 @@ import pytest
 
 import forebay
 from checks.fleet_page import example
-from forebay import FleetAnswer, FleetExecution
-from forebay.fleets import measuring
+from forebay import FleetAnswer, FleetExecution, InputError
+from forebay.fleets import auditing, changes, measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.changes import change_sets
+from forebay.fleets.growth import Growth
 from forebay.fleets.store import Store
 from forebay.views import fleet_chart, fleet_page
 from forebay.views.fleet_table import natural
 from forebay.views.fleet_text import answer_lines
-from forebay.views.recommendation_text import lasting_text
 from tests.fleet.page import DATA, column, data_of, without_data
 from tests.fleet.ports import inventory, profiles
 from tests.support.commands import forebay as command
@@ -32,7 +32,7 @@ from tests.support.scenarios import PROFILE
 BRIEF = PROFILE.replace('measure = "30s"', 'measure = "8s"').replace('warmup  = "5s"', 'warmup = "1s"')
 PACKETS = (1, 2, 6, 9, 12, 24, 33, 48, 200, 400)
 #: A search of one scenario, whose text the page shows.
-SEARCHED = FleetExecution(full=1, describe=lasting_text)
+SEARCHED = FleetExecution(full=1)
 
 
 def rows(count: int = 20) -> list[dict[str, Any]]:
@@ -179,7 +179,8 @@ def test_the_text_of_a_search_is_kept_and_one_without_a_text_is_sought_again(
     whole: FleetAnswer, tmp_path: Path
 ) -> None:
     texts = {digest: judgment.text for digest, judgment in whole.judgments.items()}
-    bare = audit(tmp_path, rows(), FleetExecution(full=1), out=tmp_path / "out")
+    given = inventory(tmp_path, rows()), profiles(tmp_path, BRIEF)
+    bare = auditing.audited(*given, FleetExecution(full=1), out=tmp_path / "out").answer
     assert not any(judgment.text for judgment in bare.judgments.values())
     for added in (1, 0):
         found = audit(tmp_path, rows(), out=tmp_path / "out")
@@ -205,6 +206,70 @@ def test_the_command_writes_the_page_with_its_options(tmp_path: Path) -> None:
     for words in ("growth", "40%", "confidence of packet runs", "80 %", "5 ports of ports.csv"):
         assert words in text
     assert "too small in year" in {each["title"] for each in data_of(pages[0].decode())["columns"]}
+
+
+def test_the_command_and_the_function_write_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inventory(tmp_path, [{**row, "platform": "junos", "port": "ge-0/0/0"} for row in rows(4)])
+    profiles(tmp_path, BRIEF)
+    (tmp_path / "boxes.csv").write_text("platform,bytes_per_port\nsmall,3000\n")
+    asked = ["--growth", "40%", "--replace", "platform=boxes.csv", "--for", "linux", "--full", "1"]
+    more = ["--profiles", "profiles/", "--confidence", "90%", "--seed", "7", "--out", "command"]
+    assert command("fleet", "./ports.csv", *asked, *more, cwd=tmp_path).code == 1
+    execution = FleetExecution(full=1, confidence=0.9, seed=7)
+    options = {"growth": "40%", "replace": "platform=boxes.csv", "platform": "linux"}
+    forebay.fleet("./ports.csv", "profiles/", execution, out="function", **options)  # type: ignore[arg-type]
+    command_files, function_files = (
+        {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in Path(folder).rglob("*")
+            if path.is_file() and path.parent.name != "measurements"
+        }
+        for folder in ("command", "function")
+    )
+    assert {"index.html", "ports.parquet", "changes/d0.txt"} < set(command_files)
+    assert command_files == function_files
+
+
+def test_the_page_of_tables_in_memory_names_their_files(tmp_path: Path) -> None:
+    audit(tmp_path, rows(2), FleetExecution(full=0), out=tmp_path / "out", growth=Growth(((1, 1.5),)))
+    text = " ".join(outline((tmp_path / "out" / "index.html").read_text(encoding="utf-8")).words)
+    shown = " ".join(text.split())
+    for words in (f"inventory {tmp_path}/ports.csv", "growth 1: 1.5", f"profiles {tmp_path}/profiles"):
+        assert words in shown, words
+
+
+def test_a_page_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "out" / "index.html").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"index\.html.*cannot be written") as caught:
+        audit(tmp_path, rows(1), FleetExecution(full=0), out=tmp_path / "out")
+    assert "\n" not in str(caught.value)
+
+
+def test_change_sets_are_made_once_and_the_page_has_the_lines_of_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    actual = changes.change_sets
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return actual(*arguments)
+
+    for module in (changes, auditing):
+        monkeypatch.setattr(module, "change_sets", counted)
+    answer = audit(tmp_path, rows(), FleetExecution(full=0), out=tmp_path / "out", platform="linux")
+    assert calls == 1
+    page = data_of((tmp_path / "out" / "index.html").read_text(encoding="utf-8"))
+    shown = dict(zip(column(page, "device"), column(page, "change"), strict=True))
+    wrong = answer.ports.filter(pl.col("verdict").is_in(fleet_page.WRONG))["device"].to_list()
+    assert wrong
+    assert {path.stem for path in (tmp_path / "out" / "changes").iterdir()} == set(wrong)
+    for device in wrong:
+        text = (tmp_path / "out" / "changes" / f"{device}.txt").read_text(encoding="utf-8")
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        assert lines == (shown[device] or "").splitlines()
 
 
 def test_the_answer_is_printed_also_if_the_page_cannot_be_written(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("comparison", "contract", "explanation", "laboratory", "observation", "search", "sweeps"),
     ("fleets",),
     ("views",),
-    ("papers",),
+    ("networks", "papers"),
     ("commands",),
     ("__init__", "__main__"),
 )

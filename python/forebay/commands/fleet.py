@@ -148,14 +148,10 @@ def fleet(
     same command continues an audit that was interrupted.
     """
     from forebay.fleets.auditing import FleetExecution
-    from forebay.fleets.auditing import fleet as audit
-    from forebay.fleets.changes import change_sets
     from forebay.fleets.comparing import compare_audits, read_audit
-    from forebay.storage.files import write_atomically
+    from forebay.networks.auditing import NetworkAudit
     from forebay.views.fleet_comparison_text import comparison_text
-    from forebay.views.fleet_page import fleet_page
     from forebay.views.fleet_text import fleet_text
-    from forebay.views.recommendation_text import lasting_text
 
     # Read first, because this audit may replace it.
     earlier = None if against is None else read_audit(against)
@@ -170,21 +166,11 @@ def fleet(
             progress=progress,
             begin=None if progress is None else progress.begin,
             tell=print_note,
-            describe=lasting_text,
         )
-        answer = audit(inventory, profiles, execution, out=out, growth=growth, replace=replace, platform=platform)
+        audit = NetworkAudit(inventory, profiles, execution, growth, replace, platform)
+        found = audit.run(out)
+    answer = found.answer
     comparison = None if earlier is None else compare_audits(earlier, answer)
-    options = {
-        "inventory": inventory,
-        "profiles": profiles,
-        "growth": growth,
-        "replace": replace,
-        "change sets for": platform,
-        "full searches, at most": full,
-        "confidence of packet runs": f"{100 * confidence:g} %",
-        "seed of the sample": seed,
-    }
-    texts = [(name, str(given)) for name, given in options.items() if given is not None]
 
     def tell() -> None:
         if as_json:
@@ -196,8 +182,7 @@ def fleet(
         show(fleet_text(answer, str(out), width()))
 
     with afterwards(tell), writing(out):
-        page = fleet_page(answer, source=str(inventory), options=texts, changes=change_sets(answer, platform))
-        write_atomically(out / "index.html", page)
+        audit.write_page(found, out)
         if comparison is not None:
             comparison.write(out)
     sys.exit((answer if comparison is None else comparison).exit_code(FAILURES[fail_on]))  # type: ignore[arg-type]

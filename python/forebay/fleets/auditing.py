@@ -19,7 +19,7 @@ from forebay.errors import InputError
 from forebay.extras import need
 from forebay.fleets.answer import VERDICTS, WRONG, FleetAnswer, Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.changes import OWN, check_platform, write_changes
+from forebay.fleets.changes import OWN, ChangeSet, change_sets, check_platform, write_changes
 from forebay.fleets.comparing import DIFFERENCES
 from forebay.fleets.earlier_audit import note_another_network
 from forebay.fleets.first_stage import first_stage
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from forebay.measurement.cluster import Cluster
 
-__all__ = ["FleetExecution", "fleet"]
+__all__ = ["Audited", "FleetExecution", "audited"]
 
 #: The year of today's traffic, and verdicts on buffers that are not too small.
 TODAY, ENOUGH = 0, ("fine", "too large")
@@ -80,8 +80,7 @@ class FleetExecution:
     tell : callable, optional
         Called with lines of text: damage in the folder, and the check of the first stage.
     describe : callable, optional
-        Makes the text of a full search, such as `forebay.views.recommendation_text.lasting_text`; `Judgment.text` has
-        it.
+        Makes the text of a full search, which `Judgment.text` has; by default that of `forebay recommend`.
     """
 
     jobs: int | None = None
@@ -96,85 +95,58 @@ class FleetExecution:
     describe: Describe | None = None
 
 
-def fleet(
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """An audit that has ended.
+
+    Attributes
+    ----------
+    answer : FleetAnswer
+    changes : tuple of ChangeSet
+        The change sets that are in its folder; none without a folder.
+    """
+
+    answer: FleetAnswer
+    changes: tuple[ChangeSet, ...]
+
+
+def audited(
     inventory: str | os.PathLike[str] | Inventory,
-    profiles: str | os.PathLike[str] | Profiles | None = None,
-    execution: FleetExecution | None = None,
+    profiles: str | os.PathLike[str] | Profiles | None,
+    execution: FleetExecution,
     *,
     out: str | os.PathLike[str] | None = None,
     growth: str | Growth | None = None,
     replace: str | Mapping[str, int] | None = None,
     platform: str = OWN,
-) -> FleetAnswer:
-    r"""Judge the buffer of every port of a network.
+) -> Audited:
+    """Judge the buffer of every port, and write the tables and the change sets.
 
-    Parameters
-    ----------
-    inventory : path-like or Inventory
-        The table of ports.
-    profiles : path-like or Profiles, optional
-        Folder of profiles and rules; by default the folder `profiles` beside the inventory.
-    execution : FleetExecution, optional
-        Threads or a scheduler, limits and callbacks.
-    out : path-like, optional
-        Folder of the results; an audit that was interrupted continues from it.
-    growth : str or Growth, optional
-        Growth of the traffic per year as in "40%", or a CSV file with the columns year,factor. The column
-        `too_small_in` then has the first year in which a port is too small (0 is today; null if it is not shown to be
-        in any), and `needed_bytes_then` its need. `enough_until` has the last year in which it is shown not to be.
-    replace : str or mapping, optional
-        Memory per port of other boxes, as "platform=FILE.csv" or bytes by platform. The column `would_do_NAME` says
-        whether the box has enough memory for the port.
-    platform : str
-        Platform of the lines in `changes/DEVICE.txt`; with "own" each port has that of the inventory.
-
-    Returns
-    -------
-    FleetAnswer
-        A verdict per port with its evidence.
-
-    Raises
-    ------
-    InputError
-        If the inventory, a profile or a table is wrong: one line with file and key.
-    MissingPackageError
-        If polars is not installed.
-
-    Examples
-    --------
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> (folder / "profiles").mkdir()
-    >>> profile = ["link = { rate = '{rate}', buffer = '{buffer}' }", "flows = [{ cca = 'newreno', rtt = '20ms' }]"]
-    >>> profile += ["run = { warmup = '1s', measure = '3s' }", "goal = { utilization = '>= 95%' }"]
-    >>> size = (folder / "profiles" / "office.toml").write_text("\n".join(profile))
-    >>> rows = ["device,port,rate,buffer", "a,eth0,2Mbps,1 packets", "b,eth0,2Mbps,9 packets"]
-    >>> size = (folder / "network.csv").write_text("\n".join(rows))
-    >>> answer = forebay.fleet(folder / "network.csv")
-    >>> answer.ports["verdict"].to_list()
-    ['too small', 'fine']
+    The parameters and errors are those of `forebay.networks.auditing.fleet`.
     """
     need("polars")
-    means = FleetExecution() if execution is None else execution
-    QuickPrecision(means.confidence)  # before anything is read
+    QuickPrecision(execution.confidence)  # before anything is read
     platform = check_platform(platform)
     ports = inventory if isinstance(inventory, Inventory) else read_inventory(inventory)
     known = profiles if isinstance(profiles, Profiles) else _profiles(inventory, profiles, ports)
     years = Growth.parse(growth) if isinstance(growth, str) else growth
     boxes = memories(replace) if isinstance(replace, str) else replace
     folder = None if out is None else Path(out)
+    changes: list[ChangeSet] = []
     try:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
         lock = nullcontext() if folder is None else exclusive_in(folder, "a fleet audit")
-        with connected(means.scheduler) as cluster, lock:
-            note_another_network(folder, ports.ports, means.tell)
+        with connected(execution.scheduler) as cluster, lock:
+            note_another_network(folder, ports.ports, execution.tell)
             kept = None if folder is None else folder / "measurements"
-            with Store(kept, means.tell or (lambda _line: None)) as store:
-                answer = _Audit(ports, known, means, store, cluster, kept).run(years, boxes)
+            with Store(kept, execution.tell or (lambda _line: None)) as store:
+                answer = _Audit(ports, known, execution, store, cluster, kept).run(years, boxes)
             if folder is not None:
+                changes = change_sets(answer, platform)
                 _write(answer, folder)
-                write_changes(answer, folder / "changes", platform)
-        return answer
+                write_changes(changes, folder / "changes")
+        return Audited(answer, tuple(changes))
     except OSError as error:
         raise InputError(f"{error.filename or folder}: cannot be written: {error.strerror or error}") from None
 

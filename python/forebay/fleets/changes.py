@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -222,9 +222,8 @@ def change_sets(answer: FleetAnswer, platform: str = OWN) -> list[ChangeSet]:
     return [ChangeSet(device, names[key], key[1], tuple(changes)) for key, (device, changes) in devices.items()]
 
 
-def write_changes(answer: FleetAnswer, folder: Path, platform: str = OWN) -> None:
-    """Write the change sets as `folder/DEVICE.txt`, and remove those of an earlier audit."""
-    sets = change_sets(answer, platform)
+def write_changes(sets: Sequence[ChangeSet], folder: Path) -> None:
+    """Write change sets as `folder/DEVICE.txt`, and remove those of an earlier audit."""
     stale = {path.name: path for path in folder.glob("*.txt")} if folder.is_dir() else {}
     if sets:
         folder.mkdir(parents=True, exist_ok=True)

@@ -33,6 +33,10 @@ class Growth:
 
     years: tuple[tuple[int, float], ...]
 
+    def __str__(self) -> str:
+        """The factors, as in "1: 1.4, 2: 1.96"."""
+        return ", ".join(f"{year}: {factor:.6g}" for year, factor in self.years)
+
     @classmethod
     def parse(cls, text: str) -> Growth:
         """Read a share per year such as "40%", or a CSV file with the columns `year` and `factor`.
