@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -317,3 +321,21 @@ def test_a_file_that_cannot_be_opened_is_the_reason_of_its_port_alone(captures: 
     assert answer.ports["verdict"][0] == "too small"
     assert answer.ports["reason"][3].startswith("observe: ")
     assert "two.pcapng: No such file" in answer.ports["reason"][3]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+def test_the_bar_of_the_command_names_the_step(captures: Path, tmp_path: Path) -> None:
+    table = network(captures, tmp_path, NETWORK[:1])
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "forebay", "fleet", table.name, "--out", "out", "--full", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        # Linux reports the end of a terminal as an error.
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 4096):
+                shown += piece
+    os.close(ours)
+    assert process.returncode == 1
+    places = [shown.find(step) for step in (b"checking files, MB", b"reading files, MB")]
+    assert -1 < places[0] < places[1] < shown.rfind(b"measuring")
