@@ -180,12 +180,14 @@ def test_files_that_were_read_before_an_interruption_are_kept(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = requests(tmp_path, 4)
-    stopped = threading.Event()
+    begun, stopped = threading.Event(), threading.Event()
 
     def interrupted(path: Path, progress: Callable[[int, int], object], **_options: Any) -> str:
         if path.name == "2.csv":
+            assert jobs == 1 or begun.wait(10)
             raise KeyboardInterrupt
         if path.name == "3.csv":
+            begun.set()
             for _ in range(500):
                 try:
                     progress(1, 2)
@@ -321,6 +323,27 @@ def test_a_file_that_cannot_be_opened_is_the_reason_of_its_port_alone(captures: 
     assert answer.ports["verdict"][0] == "too small"
     assert answer.ports["reason"][3].startswith("observe: ")
     assert "two.pcapng: No such file" in answer.ports["reason"][3]
+
+
+def test_results_that_are_there_at_an_error_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    actual = reading.wait
+
+    def all_at_once(futures: Any, **_options: Any) -> Any:
+        return actual(futures)
+
+    def failing(path: Path, **_options: Any) -> str:
+        if path.name == "0.csv":
+            raise KeyboardInterrupt
+        return path.name
+
+    monkeypatch.setattr(reading, "wait", all_at_once)
+    wanted = requests(tmp_path, 4)
+    observing(monkeypatch, failing)
+    with pytest.raises(KeyboardInterrupt):
+        results(tmp_path / "kept", wanted, jobs=4)
+    read = observing(monkeypatch, lambda path, **_options: path.name)
+    results(tmp_path / "kept", wanted, jobs=1)
+    assert read == ["0.csv"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")

@@ -207,7 +207,9 @@ class FileReader:
                 self._progress(int((finished + partly) / 1e6), expected)
                 if not running:
                     break
-                for future in wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED).done:
+                done = wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED).done
+                # Results first, because an error ends the step.
+                for future in sorted(done, key=lambda each: each.exception() is not None):
                     number = running.pop(future)
                     record(number, future.result())
                     finished += tasks[number].bytes
