@@ -16,7 +16,7 @@ from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime, QuickPrecision
 from forebay.fleets.profiles import BUFFER
 from forebay.fleets.questions import Question, questions_of
-from forebay.fleets.search_stage import _judged, _with_change, ranked, search_stage
+from forebay.fleets.search_stage import _at_recommended, _judged, ranked, search_stage
 from forebay.fleets.store import Store
 from tests.fleet.ports import inventory, profiles
 from tests.support.scenarios import PROFILE
@@ -123,7 +123,7 @@ class Runs:
 
 def changed(runs: Runs) -> Judgment:
     before = judged(900_000, TOO_LARGE, BOTH)
-    return _with_change(question(900_000, BOTH), before, ANSWER, cast("Measuring", runs))
+    return _at_recommended(question(900_000, BOTH), before, ANSWER, cast("Measuring", runs))
 
 
 def test_the_delay_and_the_loss_are_those_of_the_recommended_buffer_after_a_search() -> None:

@@ -21,7 +21,7 @@ from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
 from forebay.text.formatting import size as size_text
 
-__all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage"]
+__all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage", "with_change"]
 
 #: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide.
 ROOM = frozenset({"utilization", "loss_rate", "goodput"})
@@ -156,7 +156,7 @@ def _needless(question: Question, here: MeasuredPoint, less: MeasuredPoint, at: 
     reason = "half of the buffer also meets every goal, and the excess costs delay"
     found = _judgment("too large", reason, points, _sure([*here.goals, *less.goals]))
     missed = None if fails is None else at(fails)
-    found = _with_change(_with_margin(found, here, last, missed), here, last)
+    found = with_change(_with_margin(found, here, last, missed), here, last)
     return replace(found, severity=(found.cost_delay_s or 0.0) / here.delay_s if here.delay_s else 0.0)
 
 
@@ -215,11 +215,11 @@ def _changed(
     )
     found = _with_margin(found, here, end, nearest.last)
     if not has_delay_goal(here.goals):
-        return _with_change(found, here, end)
+        return with_change(found, here, end)
     # Both ends of the range are limits, and the nearest buffer is close to one of them.
     inside = at(nearest.size.times(INSIDE if direction == "larger" else 1 / INSIDE))
     found = replace(found, runs=found.runs + inside.runs)
-    return _with_change(found, here, inside if inside.refusal is None and inside.verdict == "met" else end)
+    return with_change(found, here, inside if inside.refusal is None and inside.verdict == "met" else end)
 
 
 def _sides(
@@ -292,8 +292,8 @@ def _with_margin(found: Judgment, here: MeasuredPoint, enough: MeasuredPoint, mi
     return replace(found, margin=middle, margin_low=low, margin_high=high, needed_bytes=here.bytes / middle)
 
 
-def _with_change(found: Judgment, here: MeasuredPoint, end: MeasuredPoint) -> Judgment:
-    """The same with a recommended buffer, and the delay and the loss there."""
+def with_change(found: Judgment, here: MeasuredPoint, end: MeasuredPoint) -> Judgment:
+    """The same with the recommended buffer `end`, and the delay and the loss here and there."""
     return replace(
         found,
         delay_s=here.delay_s,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.errors import ForebayError, Interrupted
 from forebay.fleets.answer import WRONG, Judgment, PortVerdict
 from forebay.fleets.measuring import Measuring, OutOfTime
-from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal
+from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal, with_change
 from forebay.fleets.questions import Question
 from forebay.fleets.store import key_of
 from forebay.results.warning import Kind
@@ -93,7 +93,7 @@ def search_stage(
             question = questions[digest]
             judgment = _judged(question, judgments[digest], answer)
             if judgment.stage == "search":
-                judgment = _with_change(question, judgment, answer, measuring)
+                judgment = _at_recommended(question, judgment, answer, measuring)
             found[digest] = replace(judgment, text=answer.get(TEXT, ""))
     return found
 
@@ -185,7 +185,9 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
     return replace(found, reason=f"the search found {size_text(needed)}", severity=severity)
 
 
-def _with_change(question: Question, judgment: Judgment, answer: Mapping[str, Any], measuring: Measuring) -> Judgment:
+def _at_recommended(
+    question: Question, judgment: Judgment, answer: Mapping[str, Any], measuring: Measuring
+) -> Judgment:
     """The verdict with the delay and the loss at the configured and at the recommended buffer.
 
     The middle of the sufficient buffers was not measured by the search. If packet runs miss a goal there, the needed
@@ -200,14 +202,7 @@ def _with_change(question: Question, judgment: Judgment, answer: Mapping[str, An
         here, end = measuring.find(question), measuring.find(changed)
         if here is None or end is None or here.refusal is not None or end.refusal is not None:
             break
-        judgment = replace(
-            judgment,
-            recommended_bytes=end.bytes,
-            delay_s=here.delay_s,
-            loss=here.loss,
-            recommended_delay_s=end.delay_s,
-            recommended_loss=end.loss,
-        )
+        judgment = with_change(judgment, here, end)
         if not end.missed:
             break
     return judgment
