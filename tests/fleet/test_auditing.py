@@ -249,7 +249,7 @@ def test_ports_without_an_answer_are_listed_with_a_reason(tmp_path: Path) -> Non
 
 
 def test_growth_gives_the_first_year_of_a_buffer_that_becomes_too_small(tmp_path: Path) -> None:
-    text = BRIEF.replace('utilization = ">= 85%"', 'loss_rate = "<= 3%"').replace("150ms", "999s")
+    text = PROFILE.replace('utilization = ">= 85%"', 'loss_rate = "<= 3%"').replace("150ms", "999s")
     known, ports = profiles(tmp_path, text), inventory(tmp_path, [{"buffer": "30 packets"}, {"buffer": "90 packets"}])
     found = forebay.fleet(ports, known, QUIET, growth="25%").ports
     years = found["too_small_in"].to_list()

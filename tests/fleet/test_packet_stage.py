@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import pytest
 
@@ -131,9 +131,17 @@ def test_a_step_that_would_leave_the_range_is_not_taken() -> None:
         found = Link(140, allowed=150).judged(configured)
         assert found.recommended_bytes is not None
         assert 140 <= found.recommended_bytes <= 150
-    steps = Link(1000, allowed=1e6).judged(900)
-    assert steps.recommended_bytes == int(1800 * math.sqrt(2))
-    assert Link(1000).judged(900).recommended_bytes == 1800, "without a goal on delay a larger buffer costs delay"
+    link = Link(1000)
+    found = link.judged(900)
+    enough = min(size for size in link.asked if size >= 1000)
+    assert found.recommended_bytes == int(enough * math.sqrt(2))
+
+
+@pytest.mark.parametrize("configured", [50, 800, 3000, 100_000])
+def test_the_next_audit_calls_a_recommended_buffer_fine(configured: int) -> None:
+    found = Link(1000).judged(configured)
+    assert found.recommended_bytes is not None
+    assert Link(1000).judged(round(found.recommended_bytes)).verdict == "fine"
 
 
 def test_a_port_that_needs_no_change_has_no_recommended_buffer() -> None:
@@ -178,7 +186,7 @@ def test_larger_buffers_are_sought_up_to_twice_the_bandwidth_delay_product(neede
     link = Link(needed)
     found = link.judged(50_000)
     assert found.verdict == verdict
-    assert max(link.asked) == pytest.approx(2 * 1e12 / 8 * 10e-3, rel=0.01)
+    assert 2.5e9 <= max(link.asked) <= 2.5e9 * 1.42, "the last step may be beyond it"
 
 
 def test_smaller_buffers_are_sought_down_to_a_packet() -> None:
@@ -226,9 +234,7 @@ def test_runs_at_other_buffers_show_what_a_goal_of_an_unknown_direction_needs() 
         ("utilization", ">=", "too small"),
         ("utilization>=0.95", ">=", "too small"),
         ("web.goodput>=2500000.0", ">=", "too small"),
-        ("loss_rate<=0.01", "<=", "too small"),
         ("utilization<=0.5", "<=", "too large"),
-        ("loss_rate>=0.01", ">=", "too large"),
         ("queue_delay_p99", "<=", "too large"),
         ("web.queue_delay_p99<=0.06", "<=", "too large"),
         ("queue_delay_p99>=0.001", ">=", "too small"),
@@ -247,6 +253,61 @@ def test_the_metric_and_the_sense_of_a_missed_goal_tell_its_side(key: str, sense
     assert isinstance(found, Judgment)
     assert found.verdict == verdict
     assert min(asked) == 1000 if verdict == "too small" else max(asked) == 1000, "the other side is not asked for"
+
+
+@dataclass
+class Overshoot:
+    """A link that loses least at `best` bytes, as slow start overshoots a large buffer; the delay rises with it."""
+
+    best: float
+    loss: float
+    allowed: float = 1e18
+    filling: float = 1e18
+
+    def judged(self, number: int) -> tuple[Judgment, list[int]]:
+        known: dict[Size, MeasuredPoint] = {}
+        while not isinstance(found := judge(Question(TEXT, Size(number, "B")), known.get), Judgment):
+            known |= {size: self.point(size.number) for size in found}
+        return found, [size.number for size in known]
+
+    def point(self, number: int) -> MeasuredPoint:
+        lost = 0.0 if number >= self.filling else 0.01 * (1 + abs(math.log2(number / self.best)))
+        margins = {("loss_rate", "<="): self.loss - lost, ("queue_delay_p99", "<="): 1e-6 * (self.allowed - number)}
+        goals = tuple(
+            MeasuredGoal(key, sense, 0.5, 0.5, margin, "met" if margin >= 0 else "missed", 0.9)
+            for (key, sense), margin in margins.items()
+        )
+        point = {"goals": [asdict(goal) for goal in goals], "bytes": number, "runs": 4, "measured_s": 4.0}
+        delay_s = 2.0 if number >= self.filling else 1e-9 * number
+        return MeasuredPoint.of({**point, "delay_s": delay_s, "delay_half_width": 0.0, "loss": lost})
+
+
+@pytest.mark.parametrize(("configured", "verdict"), [(200, "too small"), (900_000, "too large"), (9000, "fine")])
+def test_the_runs_show_on_which_side_the_loss_is_lower(configured: int, verdict: str) -> None:
+    found, _ = Overshoot(9000, 0.03).judged(configured)
+    assert found.verdict == verdict
+    if verdict != "fine":
+        assert found.recommended_bytes is not None
+        assert 9000 / 4 <= found.recommended_bytes <= 9000 * 4
+
+
+def test_goals_on_loss_and_delay_that_a_large_buffer_misses_are_sought_in_smaller_ones() -> None:
+    for loss in (0.02, 0.03, 0.05):
+        found, _ = Overshoot(9000, loss, allowed=20_000).judged(900_000)
+        assert found.verdict == "too large"
+        assert found.recommended_bytes is not None
+        assert found.recommended_bytes <= 20_000
+    assert Overshoot(9000, 0.005, allowed=20_000).judged(900_000)[0].verdict == "not answerable"
+
+
+def test_a_buffer_that_the_runs_do_not_fill_meets_no_goal() -> None:
+    found, asked = Overshoot(9e6, 0.005, filling=1e6).judged(9000)
+    assert (found.verdict, found.recommended_bytes) == ("undecided", None)
+    assert "set run.measure to 8.00 s or more" in found.reason
+    assert max(asked) <= 4e6
+    found, _ = Overshoot(9e6, 0.005, filling=1e6).judged(2_000_000)
+    assert found.verdict == "undecided"
+    assert "set run.measure to 8.00 s or more" in found.reason
 
 
 def test_only_an_upper_bound_on_the_delay_is_a_goal_on_delay() -> None:

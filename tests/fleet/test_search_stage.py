@@ -92,7 +92,7 @@ def test_the_needed_buffer_is_the_nearest_one_and_the_recommended_one_is_enough(
     assert (late.margin_low, late.margin_high) == (900_000 / 75_000, 900_000 / 50_000)
     for found, configured in ((small, 10_000), (late, 900_000), (needless, 900_000)):
         assert found.margin == pytest.approx(configured / (found.needed_bytes or 0))
-    assert needless.recommended_bytes == 30_000
+    assert needless.recommended_bytes == pytest.approx(30_000 * 2**0.5), "a step beyond the needed one"
     for found in (small, late):
         assert found.recommended_bytes == pytest.approx((30_000 * 60_000) ** 0.5), "the middle of the range"
 
@@ -136,12 +136,20 @@ def test_the_delay_and_the_loss_are_those_of_the_recommended_buffer_after_a_sear
 
 def test_the_buffer_of_the_search_is_recommended_if_the_middle_misses_a_goal() -> None:
     assert changed(Runs(missed=42_427)).recommended_bytes == 30_000
+    assert changed(Runs(missed=29_999)).recommended_bytes == 42_427
 
 
 def test_without_time_the_recommended_buffer_stays_and_its_delay_is_unknown() -> None:
     found = changed(Runs(late=True))
     assert found.recommended_bytes == pytest.approx(42_427, abs=1)
     assert (found.delay_s, found.recommended_delay_s) == (None, None)
+
+
+def test_a_buffer_that_misses_a_goal_beyond_those_that_the_search_has_found_is_too_large() -> None:
+    found = judged(900_000, TOO_SMALL, {"loss_rate": "<= 0.1%"})
+    assert (found.verdict, found.needed_bytes) == ("too large", 60_000)
+    assert found.recommended_bytes == pytest.approx((30_000 * 60_000) ** 0.5)
+    assert "30.0 kB to 60.0 kB" in found.reason
 
 
 def test_a_fine_buffer_costs_nothing() -> None:

@@ -6,10 +6,11 @@ points to the cores or to the workers of a cluster, each point once, and keeps e
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from forebay.results.statistics import runs_for_confidence
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search.checking import check
 from forebay.search.quick import QUICK_CONFIDENCE
-from forebay.search.shorter_runs import ShorterRuns
 
 if TYPE_CHECKING:
     from forebay.measurement.cluster import Cluster
@@ -31,6 +31,8 @@ __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrec
 
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
+#: Largest part of the measured time that the delay may have: a queue that is still filling shows no goal as met.
+LONGEST_DELAY = 0.25
 
 
 class OutOfTime(Exception):  # noqa: N818 - never leaves the package
@@ -90,6 +92,10 @@ class MeasuredGoal:
     verdict: str
     confidence: float | None
 
+    def without_proof(self) -> MeasuredGoal:
+        """The same, but undecided if it is met."""
+        return replace(self, verdict="undecided", confidence=None) if self.verdict == "met" else self
+
     @property
     def relative_miss(self) -> float:
         """How far the goal is missed, as a part of its threshold; of the unused share for a goal such as 98 %."""
@@ -109,6 +115,8 @@ class MeasuredPoint:
     runs : int
     delay_s, delay_half_width, loss : float or None
         Queueing delay (99th percentile) with its 95 % half width, and loss rate; None if the runs report none.
+    measured_s : float
+        Measured time of each run, in seconds.
     refusal : str or None
         The reason why nothing was measured.
     """
@@ -119,13 +127,22 @@ class MeasuredPoint:
     delay_s: float | None = None
     delay_half_width: float | None = None
     loss: float | None = None
+    measured_s: float = math.inf
     refusal: str | None = None
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> MeasuredPoint:
         """From the entry of the store."""
         goals = tuple(MeasuredGoal(**goal) for goal in found.get("goals", ()))
-        return cls(**{**found, "goals": goals})
+        point = cls(**{**found, "goals": goals})
+        if not point.is_brief:
+            return point
+        return replace(point, goals=tuple(goal.without_proof() for goal in goals))
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether the delay is so long that the queue may not have filled within the measured time."""
+        return self.delay_s is not None and self.delay_s > LONGEST_DELAY * self.measured_s
 
     @property
     def verdict(self) -> str:
@@ -146,7 +163,7 @@ class MeasuredPoint:
 def measured(text: str, confidence: float, replications: int) -> dict[str, Any]:
     """Measure a point on one core; an error of the scenario or the engine becomes a refusal."""
     try:
-        scenario = ShorterRuns(Scenario.parse(text, "json", name="profile")).quick
+        scenario = Scenario.parse(text, "json", name="profile")
         report = check(scenario, confidence=confidence, replications=replications, jobs=1)
     except ForebayError as error:
         return {"refusal": str(error)}
@@ -170,6 +187,7 @@ def measured(text: str, confidence: float, replications: int) -> dict[str, Any]:
         "delay_s": None if delay is None else delay.mean,
         "delay_half_width": None if delay is None else delay.half_width,
         "loss": None if loss is None else loss.mean,
+        "measured_s": scenario.core.duration_s[1],
     }
 
 

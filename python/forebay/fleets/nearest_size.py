@@ -1,7 +1,7 @@
 """The nearest buffer that meets every goal, sought from a buffer that misses one or that is needlessly large.
 
 A ladder of sizes leads away from the configured one. Between the last size that falls short and the first one that does
-not, the search halves the interval until its ends are within a factor of two. If one goal needs a larger buffer and
+not, the search halves the interval until its ends are within a factor of 1.4. If one goal needs a larger buffer and
 another a smaller one, it goes on until the interval is narrow.
 """
 
@@ -29,7 +29,7 @@ FIRST, STEP, COARSE, LEAP = (2, 4), 4, 256, 16
 #: The ladder goes up to this factor, or to this multiple of the bandwidth-delay product if that is further.
 MOST_FACTOR, MOST_BDP = 256, 2.0
 #: Ratio of the ends of the final interval, and that of one in which two goals may conflict.
-CLOSE, NARROW = 2.0, 1.1
+CLOSE, NARROW = math.sqrt(2), 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,12 @@ def between(one: Size, other: Size) -> Size:
 
 
 def nearest_size(
-    question: Question, here: MeasuredPoint, direction: Direction, toward: Collection[str], at: At
+    question: Question,
+    here: MeasuredPoint,
+    direction: Direction,
+    toward: Collection[str],
+    against: Collection[str],
+    at: At,
 ) -> NearestSize:
     """Seek the nearest sufficient buffer.
 
@@ -122,6 +127,8 @@ def nearest_size(
         The direction of the search.
     toward : collection of str
         Keys of the goals that come closer in this direction.
+    against : collection of str
+        Keys of the goals that get worse in this direction. Other goals may get better or worse.
     at : callable
         Finds the point of a buffer.
     """
@@ -137,13 +144,13 @@ def nearest_size(
         points.append(end)
         if end.refusal is not None:
             return found("beyond")
-        state = _state(end, toward)
+        state = _state(end, toward, against, direction)
         if state != "short":
             break
         last, last_size = end, size
     else:
         return found("beyond")
-    while state in {"met", "open", "past"}:
+    while state in {"met", "open", "past", "brief"}:
         middle_size = between(last_size, size)
         far = max(last_size.number, size.number) / min(last_size.number, size.number)
         if middle_size in (last_size, size) or far <= (NARROW if state == "past" else CLOSE):
@@ -152,26 +159,33 @@ def nearest_size(
         points.append(middle)
         if middle.refusal is not None:
             break
-        middle_state = _state(middle, toward)
+        middle_state = _state(middle, toward, against, direction)
         if middle_state == "short":
             last, last_size = middle, middle_size
-        elif state in {"open", "past"} or middle_state == "met":
+        elif state != "met" or middle_state == "met":
             end, size, state = middle, middle_size, middle_state
         else:
             break  # a buffer that is enough is known, and this one is not
-    if state == "met":
-        return found("met")
+    if state in {"met", "brief"}:
+        return found("met" if state == "met" else "beyond")
     short = end if state == "both" else last
     is_missed = any(goal.verdict == "missed" for goal in short.goals if goal.key in toward)
     return found("conflict" if is_missed and state != "open" else "open")
 
 
-def _state(point: MeasuredPoint, toward: Collection[str]) -> Literal["short", "met", "open", "past", "both"]:
-    """Whether a point falls short of goals in the direction of the search, or misses others, or both."""
+def _state(
+    point: MeasuredPoint, toward: Collection[str], against: Collection[str], direction: Direction
+) -> Literal["short", "met", "open", "past", "both", "brief"]:
+    """Whether a point falls short of goals in the direction of the search, or misses others, or both.
+
+    Runs that are too brief for a buffer show no goal as met. They end a search for a larger one.
+    """
+    if point.is_brief:
+        return "brief" if direction == "larger" else "short"
     short = any(goal.verdict != "met" for goal in point.goals if goal.key in toward)
-    others = {goal.verdict for goal in point.goals if goal.key not in toward}
-    if "missed" in others:
-        return "both" if short else "past"
+    others = {goal.key: goal.verdict for goal in point.goals if goal.key not in toward}
     if short:
-        return "short"
-    return "open" if "undecided" in others else "met"
+        return "both" if any(others[key] == "missed" for key in others if key in against) else "short"
+    if "missed" in others.values():
+        return "past"
+    return "open" if "undecided" in others.values() else "met"

@@ -14,24 +14,29 @@ from dataclasses import dataclass, replace
 
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
-from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
+from forebay.fleets.measuring import LONGEST_DELAY, MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
 from forebay.fleets.nearest_size import CLOSE, At, Direction, NearestSize, between, ladder, nearest_size
 from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
+from forebay.text.formatting import duration
 from forebay.text.formatting import size as size_text
 
-__all__ = ["MOST_SEVERE", "has_delay_goal", "judge", "packet_stage", "with_change"]
+__all__ = ["INSIDE", "MOST_SEVERE", "has_delay_goal", "judge", "packet_stage", "with_change"]
 
-#: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide.
-ROOM = frozenset({"utilization", "loss_rate", "goodput"})
+#: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide. Loss
+#: is one of them, because the slow start of TCP overshoots a very large buffer.
+ROOM = frozenset({"utilization", "goodput"})
 DELAY = frozenset({"queue_delay_mean", "queue_delay_p50", "queue_delay_p99", "queue_delay_max", "queue_mean"})
 #: Part of the delay that a needless buffer must cost.
 WORTH = 0.05
-#: Factor from the nearest sufficient buffer to the recommended one, if a goal on delay limits the range.
+#: Factor from the nearest sufficient buffer to the recommended one.
 INSIDE = math.sqrt(2)
 #: Largest relative miss that counts.
 MOST_SEVERE = 9.0
+
+#: The opposite direction.
+_OTHER: Mapping[Direction, Direction] = {"larger": "smaller", "smaller": "larger"}
 
 #: Finds the measured point of a buffer; None if there is none yet.
 Find = Callable[[Size], MeasuredPoint | None]
@@ -156,7 +161,7 @@ def _needless(question: Question, here: MeasuredPoint, less: MeasuredPoint, at: 
     reason = "half of the buffer also meets every goal, and the excess costs delay"
     found = _judgment("too large", reason, points, _sure([*here.goals, *less.goals]))
     missed = None if fails is None else at(fails)
-    found = with_change(_with_margin(found, here, last, missed), here, last)
+    found = _with_step(_with_margin(found, here, last, missed), here, last_size, "larger", at)
     return replace(found, severity=(found.cost_delay_s or 0.0) / here.delay_s if here.delay_s else 0.0)
 
 
@@ -173,19 +178,26 @@ def _missed(question: Question, here: MeasuredPoint, at: At, find_point: Find, *
     sides = _sides(question.size, here, at, find_point)
     larger, smaller = ([key for key, side in sides.items() if side == wanted] for wanted in ("larger", "smaller"))
     sure = max((goal.confidence for goal in here.missed if goal.confidence is not None), default=None)
-    if larger and smaller:
+    known = {goal.key: _side(goal) for goal in here.goals}
+    if any(known[key] for key in larger) and smaller:
         reason = f"no buffer meets both: {larger[0]} needs a larger one, {smaller[0]} a smaller one"
         return _judgment("not answerable", reason, [here], sure)
-    if not larger and not smaller:
-        reason = f"{next(iter(sides))} is missed, and no other buffer changes it"
-        return _judgment("not answerable", reason, [here], sure)
-    if smaller and not halve:
+    if any(known[key] for key in smaller) and not halve:
         return _judgment("too large", f"{smaller[0]} needs a smaller buffer", [here], sure)
-    direction: Direction = "larger" if larger else "smaller"
-    keys = larger or smaller
-    toward = {*keys, *(goal.key for goal in here.goals if _side(goal) == direction)}
-    nearest = nearest_size(question, here, direction, toward, at)
-    return _changed(here, keys, direction, nearest, sure, at)
+    # A goal with a known side decides the direction. Otherwise the measured side comes first, and then the other one.
+    first: Direction = "smaller" if smaller else "larger"
+    is_known = any(known[key] for key in sides)
+    found = []
+    for direction in (first,) if is_known else (first, _OTHER[first]):
+        keys = [key for key, side in sides.items() if side == direction or not is_known]
+        keys.sort(key=lambda key: known[key] is None)
+        toward = {*keys, *(key for key in known if known[key] == direction)}
+        against = {key for key in known if known[key] == _OTHER[direction]}
+        nearest = nearest_size(question, here, direction, toward, against, at)
+        found.append(_changed(here, keys, direction, nearest, sure, at))
+        if nearest.state == "met":
+            return found[-1]
+    return min(found, key=lambda judgment: judgment.verdict != "undecided")
 
 
 def _changed(
@@ -196,6 +208,9 @@ def _changed(
     at_end = size_text(end.bytes)
     if nearest.state == "beyond" and end.refusal is not None:
         reason = f"{key} needs a {direction} buffer, and the runs there are refused: {end.refusal}"
+        return _judgment("undecided", reason, points, None)
+    if nearest.state == "beyond" and end.is_brief:
+        reason = f"{key} needs a {direction} buffer, and the runs are too short for one of {at_end}: {_longer(end)}"
         return _judgment("undecided", reason, points, None)
     if nearest.state == "beyond":
         bound = "up to" if direction == "larger" else "down to"
@@ -214,12 +229,20 @@ def _changed(
         _judgment("too small" if direction == "larger" else "too large", reason, points, sure), severity=severity
     )
     found = _with_margin(found, here, end, nearest.last)
-    if not has_delay_goal(here.goals):
-        return with_change(found, here, end)
-    # Both ends of the range are limits, and the nearest buffer is close to one of them.
-    inside = at(nearest.size.times(INSIDE if direction == "larger" else 1 / INSIDE))
-    found = replace(found, runs=found.runs + inside.runs)
-    return with_change(found, here, inside if inside.refusal is None and inside.verdict == "met" else end)
+    return _with_step(found, here, nearest.size, direction, at)
+
+
+def _with_step(found: Judgment, here: MeasuredPoint, size: Size, direction: Direction, at: At) -> Judgment:
+    """The verdict with a recommended buffer: a step beyond a sufficient one, or that one if the step misses a goal."""
+    step, end = at(size.times(INSIDE if direction == "larger" else 1 / INSIDE)), at(size)
+    found = replace(found, runs=found.runs + step.runs)
+    return with_change(found, here, step if step.refusal is None and step.verdict == "met" else end)
+
+
+def _longer(point: MeasuredPoint) -> str:
+    """The remedy for runs whose measured time is too short for their delay."""
+    delay, least = duration(point.delay_s or 0.0), duration((point.delay_s or 0.0) / LONGEST_DELAY)
+    return f"the delay there is {delay}, so set run.measure to {least} or more"
 
 
 def _sides(
@@ -269,6 +292,8 @@ def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoin
 
 
 def _undecided(here: MeasuredPoint) -> Judgment:
+    if here.is_brief:
+        return _judgment("undecided", f"the runs are too short for this buffer: {_longer(here)}", [here], None)
     keys = [goal.key for goal in here.goals if goal.verdict == "undecided"]
     return _judgment("undecided", f"the runs do not show whether {keys[0]} is met", [here], None)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from forebay.errors import ForebayError, Interrupted
 from forebay.fleets.answer import WRONG, Judgment, PortVerdict
 from forebay.fleets.measuring import Measuring, OutOfTime
-from forebay.fleets.packet_stage import MOST_SEVERE, has_delay_goal, with_change
+from forebay.fleets.packet_stage import INSIDE, MOST_SEVERE, has_delay_goal, with_change
 from forebay.fleets.questions import Question
 from forebay.fleets.store import key_of
 from forebay.results.warning import Kind
@@ -158,13 +158,15 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
         verdict = "fine"
     elif (before.verdict, configured >= needed) in {("too small", False), ("too large", True)}:
         verdict = before.verdict
+    elif before.verdict == "too small" and configured > up:
+        verdict = "too large"  # it misses a goal that smaller ones meet
     else:
         return before
-    is_late = verdict == "too large" and limits_delay
+    is_late = verdict == "too large" and (limits_delay or before.verdict == "too small")
     end = max(up, answer["end_bytes"] or up)
     nearest, ends = (end, (answer["late_bytes"] or end, up)) if is_late else (needed, (needed, low))
     # The middle is far from both ends, so that other traffic of the same kind meets the goals, too.
-    recommended = math.sqrt(needed * end) if limits_delay else needed
+    recommended = math.sqrt(needed * end) if limits_delay or is_late else INSIDE * needed
     found = replace(
         before,
         verdict=verdict,
@@ -182,7 +184,8 @@ def _judged(question: Question, before: Judgment, answer: Mapping[str, Any]) -> 
     if verdict == before.verdict:
         return found
     severity = 1 + min(MOST_SEVERE, needed / configured - 1) if verdict == "too small" else 0.0
-    return replace(found, reason=f"the search found {size_text(needed)}", severity=severity)
+    reason = f"the search found that {size_text(needed)} to {size_text(end)} meet every goal"
+    return replace(found, reason=reason, severity=severity)
 
 
 def _at_recommended(
@@ -193,6 +196,7 @@ def _at_recommended(
     The middle of the sufficient buffers was not measured by the search. If packet runs miss a goal there, the needed
     buffer of the search takes its place.
     """
+    found: list[tuple[str, Judgment]] = []
     for recommended in dict.fromkeys((judgment.recommended_bytes, answer.get("bytes"))):
         if judgment.recommended_bytes is None or recommended is None:
             break
@@ -202,7 +206,9 @@ def _at_recommended(
         here, end = measuring.find(question), measuring.find(changed)
         if here is None or end is None or here.refusal is not None or end.refusal is not None:
             break
-        judgment = with_change(judgment, here, end)
-        if not end.missed:
+        found.append((end.verdict, with_change(judgment, here, end)))
+        if end.verdict == "met":
             break
-    return judgment
+    # A buffer that the runs do not decide is better than one that misses a goal; the search has confirmed the last one.
+    order = ("met", "undecided", "missed")
+    return min(reversed(found), key=lambda each: order.index(each[0]), default=("", judgment))[1]
