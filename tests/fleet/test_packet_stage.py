@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import pytest
 
@@ -12,8 +12,9 @@ from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredGoal, MeasuredPoint
 from forebay.fleets.packet_stage import has_delay_goal, judge
 from forebay.fleets.questions import Question
+from forebay.results.metric import metrics
 
-#: A scenario with a bandwidth-delay product of 1.25 GB.
+#: A scenario with a bandwidth-delay product of 833,333 packets.
 TEXT = """{"link": {"rate": "1Tbps", "buffer": "<buffer>"}, "flows": [{"cca": "cubic", "rtt": "10ms"}],
 "goal": {"utilization": ">= 95%"}}"""
 
@@ -73,7 +74,7 @@ class Link:
         return MeasuredPoint(goals, number, 4, 1e-6 * min(number, self.used), 0.0, max(0.0, 1e-9 * (9 - number)))
 
     def judged(self, number: int) -> Judgment:
-        question, known = Question(TEXT, Size(number, "B")), dict[Size, MeasuredPoint]()
+        question, known = Question(TEXT, Size(number, "p")), dict[Size, MeasuredPoint]()
         while True:
             found = judge(question, known.get)
             if isinstance(found, Judgment):
@@ -181,19 +182,19 @@ def test_a_missed_goal_is_undecided_if_the_runs_leave_another_one_open_at_every_
     assert "queue_delay_p99" in found.reason
 
 
-@pytest.mark.parametrize(("needed", "verdict"), [(2e9, "too small"), (1e12, "not answerable")])
+@pytest.mark.parametrize(("needed", "verdict"), [(1.5e6, "too small"), (1e12, "not answerable")])
 def test_larger_buffers_are_sought_up_to_twice_the_bandwidth_delay_product(needed: float, verdict: str) -> None:
     link = Link(needed)
-    found = link.judged(50_000)
+    found = link.judged(33)
     assert found.verdict == verdict
-    assert 2.5e9 <= max(link.asked) <= 2.5e9 * 1.42, "the last step may be beyond it"
+    assert 1.66e6 <= max(link.asked) <= 1.67e6 * 1.42, "the last step may be beyond it"
 
 
 def test_smaller_buffers_are_sought_down_to_a_packet() -> None:
-    link = Link(1, allowed=2000)
-    assert link.judged(10**9).verdict == "too large"
-    assert min(link.asked) >= 750
-    assert Link(1, allowed=100).judged(10**9).verdict == "not answerable"
+    assert Link(1, allowed=2000).judged(10**9).verdict == "too large"
+    link = Link(1, allowed=0.5)
+    assert link.judged(10**9).verdict == "not answerable"
+    assert min(link.asked) == 1
 
 
 def test_a_refused_buffer_ends_the_search_undecided() -> None:
@@ -252,7 +253,8 @@ def test_the_metric_and_the_sense_of_a_missed_goal_tell_its_side(key: str, sense
     found = judge(Question("<buffer>", Size(1000, "B")), point)
     assert isinstance(found, Judgment)
     assert found.verdict == verdict
-    assert min(asked) == 1000 if verdict == "too small" else max(asked) == 1000, "the other side is not asked for"
+    if "delay" in key:
+        assert min(asked) == 1000 if verdict == "too small" else max(asked) == 1000, "the other side is not asked for"
 
 
 @dataclass
@@ -266,7 +268,7 @@ class Overshoot:
 
     def judged(self, number: int) -> tuple[Judgment, list[int]]:
         known: dict[Size, MeasuredPoint] = {}
-        while not isinstance(found := judge(Question(TEXT, Size(number, "B")), known.get), Judgment):
+        while not isinstance(found := judge(Question(TEXT, Size(number, "p")), known.get), Judgment):
             known |= {size: self.point(size.number) for size in found}
         return found, [size.number for size in known]
 
@@ -291,6 +293,34 @@ def test_the_runs_show_on_which_side_the_loss_is_lower(configured: int, verdict:
         assert 9000 / 4 <= found.recommended_bytes <= 9000 * 4
 
 
+@dataclass
+class Dip(Overshoot):
+    """The same for the utilization, which is 1 at `best` bytes and falls on both sides."""
+
+    def point(self, number: int) -> MeasuredPoint:
+        found = super().point(number)
+        goals = (replace(found.goals[0], key="utilization", sense=">="), *found.goals[1:])
+        return replace(found, goals=goals)
+
+
+@pytest.mark.parametrize("configured", [100_000, 5_000_000, 10**9])
+@pytest.mark.parametrize("allowed", [20_000, 1e18])
+def test_a_utilization_that_a_very_large_buffer_misses_is_sought_in_smaller_ones(
+    configured: int, allowed: float
+) -> None:
+    found, _ = Dip(9000, 0.02, allowed).judged(configured)
+    assert found.verdict == "too large"
+    assert found.recommended_bytes is not None
+    assert 4500 <= found.recommended_bytes <= min(18_000, allowed)
+
+
+def test_every_bound_on_the_queueing_delay_is_a_goal_on_delay() -> None:
+    names = [metric.goal_name for metric in metrics() if metric.goal_name.startswith("queue_delay_")]
+    for name in names:
+        if not name.endswith(("slow", "fast")):
+            assert has_delay_goal([MeasuredGoal(name, "<=", 0.5, 0.5, 0.1, "met", 0.9)]), name
+
+
 def test_goals_on_loss_and_delay_that_a_large_buffer_misses_are_sought_in_smaller_ones() -> None:
     for loss in (0.02, 0.03, 0.05):
         found, _ = Overshoot(9000, loss, allowed=20_000).judged(900_000)
@@ -303,11 +333,11 @@ def test_goals_on_loss_and_delay_that_a_large_buffer_misses_are_sought_in_smalle
 def test_a_buffer_that_the_runs_do_not_fill_meets_no_goal() -> None:
     found, asked = Overshoot(9e6, 0.005, filling=1e6).judged(9000)
     assert (found.verdict, found.recommended_bytes) == ("undecided", None)
-    assert "set run.measure to 8.00 s or more" in found.reason
+    assert "set run.measure to 20.0 s or more" in found.reason
     assert max(asked) <= 4e6
     found, _ = Overshoot(9e6, 0.005, filling=1e6).judged(2_000_000)
     assert found.verdict == "undecided"
-    assert "set run.measure to 8.00 s or more" in found.reason
+    assert "set run.measure to 20.0 s or more" in found.reason
 
 
 def test_only_an_upper_bound_on_the_delay_is_a_goal_on_delay() -> None:

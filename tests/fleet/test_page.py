@@ -77,7 +77,7 @@ def test_the_data_have_each_port_as_the_table_of_ports_has_it(whole: FleetAnswer
     data = data_of(page_of(whole))
     for name in ("device", "port", "verdict", "reason", "stage", "buffer", "profile_used"):
         assert column(data, name) == whole.ports[name].to_list(), name
-    for name in ("margin", "needed_bytes", "recommended_bytes", "confidence", "delay_ms", "recommended_loss"):
+    for name in ("margin", "recommended_bytes", "confidence", "delay_ms", "recommended_loss"):
         known = [each is not None for each in whole.ports[name]]
         assert [each is not None for each in column(data, name)] == known, name
     assert column(data, "rate_bps") == ["2 Mb/s"] * whole.ports.height

@@ -58,6 +58,8 @@ class Judgment:
         Runs that the verdict rests on.
     severity : float
         How much the port loses: 1 plus the relative miss of the worst goal, or less than 1 for needless delay.
+    notes : tuple of str
+        Warnings about the runs at the configured and at the recommended buffer.
     text : str
         Text of the full search, as `FleetExecution.describe` gave it; empty without a search.
     """
@@ -77,6 +79,7 @@ class Judgment:
     stage: Stage = "none"
     runs: int = 0
     severity: float = 0.0
+    notes: tuple[str, ...] = ()
     text: str = ""
 
     @property
@@ -98,6 +101,7 @@ class Judgment:
     def to_row(self) -> dict[str, Any]:
         """The columns of a port with this verdict; delays are in milliseconds."""
         row = {name: value for name, value in asdict(self).items() if name != "text"}
+        row["notes"] = " ".join(self.notes) or None
         row |= {"cost_delay_s": self.cost_delay_s, "cost_loss": self.cost_loss}
         for name in ("delay", "recommended_delay", "cost_delay"):
             seconds = row.pop(f"{name}_s")

@@ -6,6 +6,7 @@ The stages answer distinct questions. `ports.parquet` has a row per port, and `m
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -214,7 +215,7 @@ class _Audit:
         if growth is not None:
             ports = self._grown(ports, asked, judgments, growth)
         if boxes is not None:
-            ports = self._replaced(ports, asked, boxes)
+            ports = self._replaced(ports, asked, judgments, boxes)
         counts = ports["verdict"].value_counts()
         found = dict(zip(counts["verdict"].to_list(), counts["count"].to_list(), strict=True))
         return FleetAnswer(
@@ -237,16 +238,18 @@ class _Audit:
         """The first two stages, and the check of the first one."""
         decided = first_stage(questions)
         chosen = drawn(decided, sample_size(len(decided)), self._means.seed)
-        # The sample and the questions that the first stage leaves open are measured together.
-        rest = {digest: question for digest, question in questions.items() if digest not in decided or digest in chosen}
+        # The sample, the questions that the first stage leaves open, and the wrong ones are measured together: packet
+        # runs find the sizes to recommend.
+        wrong = {digest for digest, judgment in decided.items() if judgment.verdict in WRONG}
+        rest = {each: questions[each] for each in questions if each not in decided or each in chosen or each in wrong}
         measured, _ = packet_stage(rest, self._measuring)
         if not decided:
             return measured, None
         checked = [digest for digest in chosen if measured[digest].verdict in {"fine", *WRONG}]
-        wrong = sum(measured[digest].verdict != decided[digest].verdict for digest in checked)
-        sample = SampleCheck.of(len(decided), len(checked), wrong)
+        errors = sum(measured[digest].verdict != decided[digest].verdict for digest in checked)
+        sample = SampleCheck.of(len(decided), len(checked), errors)
         if sample.withdrawn:
-            found = f"{wrong} of {len(checked)} checked verdicts are wrong"
+            found = f"{errors} of {len(checked)} checked verdicts are wrong"
             self._tell(f"the first stage is withdrawn ({found}): packet runs decide its questions")
             measured |= packet_stage({each: questions[each] for each in decided}, self._measuring)[0]
             return measured, sample
@@ -287,16 +290,22 @@ class _Audit:
         )
         return _joined(ports, table)
 
-    def _replaced(self, ports: pl.DataFrame, asked: Asked, boxes: Mapping[str, int]) -> pl.DataFrame:
+    def _replaced(
+        self, ports: pl.DataFrame, asked: Asked, judgments: Mapping[str, Judgment], boxes: Mapping[str, int]
+    ) -> pl.DataFrame:
         """Add for each box whether its memory is enough for each port."""
         import polars as pl
 
         words = {"fine": "yes", "too large": "yes", "too small": "no"}
         digests = list(asked.questions)
+        # A box with more memory than a sufficient buffer would do, because a port may use a part of it.
+        enough = {each: _sufficient(asked.questions[each], judgments[each]) for each in digests}
         for name, number in boxes.items():
-            others = {each: asked.questions[each].with_size(Size(number, "B")) for each in digests}
+            rest = [each for each in digests if number < enough[each]]
+            others = {each: asked.questions[each].with_size(Size(number, "B")) for each in rest}
             verdicts, _ = packet_stage(others, self._measuring, halve=False)
-            column = [words.get(verdicts[each].verdict, "undecided") for each in digests]
+            found = {each: words.get(judgment.verdict, "undecided") for each, judgment in verdicts.items()}
+            column = [found.get(each, "yes") for each in digests]
             answers = {
                 "question": pl.Series(digests, dtype=pl.String),
                 f"would_do_{name}": pl.Series(column, dtype=pl.String),
@@ -305,11 +314,18 @@ class _Audit:
         return ports
 
 
+def _sufficient(question: Question, judgment: Judgment) -> float:
+    """A buffer in bytes that meets every goal; infinite if none is known."""
+    if judgment.verdict == "fine":
+        return question.scenario().buffer.bytes
+    return math.inf if judgment.recommended_bytes is None else judgment.recommended_bytes
+
+
 def _with_verdicts(asked: Asked, judgments: Mapping[str, Judgment]) -> pl.DataFrame:
     """The ports with the columns of their verdicts."""
     import polars as pl
 
-    texts, numbers = ("question", "verdict", "reason", "stage"), (
+    texts, numbers = ("question", "verdict", "reason", "notes", "stage"), (
         "margin", "margin_low", "margin_high", "needed_bytes", "recommended_bytes", "confidence", "delay_ms", "loss",
         "recommended_delay_ms", "recommended_loss", "cost_delay_ms", "cost_loss", "severity",
     )  # fmt: skip

@@ -15,8 +15,10 @@ Unit = Literal["B", "p"]
 #: Defaults of platforms without a configured buffer, each with its source.
 DEFAULTS = {
     "ios-xe": "50 ms of 1,500-byte packets at the rate of the port, at least 64 packets (Cisco IOS XE QoS guide)",
-    "linux": "1,000 packets (`txqueuelen` of ip-link(8))",
+    "linux": "1,000 packets (`txqueuelen` of ip-link(8)); fq_codel 10,240 packets (tc-fq_codel(8))",
 }
+#: Those of Linux by discipline: tc-codel(8), tc-pie(8) and tc-fq_codel(8). Others have no documented number of packets.
+LINUX = {"droptail": "1000p", "codel": "1000p", "pie": "1000p", "fq_codel": "10240p"}
 #: The default of IOS XE: time in seconds, and packets of 1,500 bytes.
 IOS_XE_S, IOS_XE_PACKETS, PACKET = 0.05, 64, 1500
 
@@ -70,6 +72,6 @@ def size_column() -> pl.Expr:
         .when(stated.is_null() & pl.col("buffer").is_null() & platform.eq("ios-xe"))
         .then(ios_xe.cast(pl.String) + "B")
         .when(stated.is_null() & pl.col("buffer").is_null() & platform.eq("linux"))
-        .then(pl.lit("1000p"))
+        .then(pl.col("queue").fill_null("droptail").replace_strict(LINUX, default=None, return_dtype=pl.String))
         .otherwise(None)
     )

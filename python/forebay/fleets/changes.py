@@ -170,7 +170,7 @@ class ChangeSet:
 def _quirks(system: Platform) -> Iterator[str]:
     """The facts to know before typing the lines, without those on the shaper and on the name of the interface."""
     for quirk in system.quirks:
-        if quirk.startswith("omit the shap") or quirk.startswith("omit PORT_QOS_MAP"):
+        if quirk.startswith(("omit the shap", "omit PORT_QOS_MAP")) or "omit the tbf" in quirk:
             continue
         rest = re.sub(rf"^replace (?:{INTERFACES[system.name]})\b[^;]*(?:; |$)", "", quirk)
         if rest:
@@ -264,7 +264,9 @@ class _Writer:
         assert system is not None, "lines have a platform"
         is_shaped = SHAPED.search(row["config"] or "") is not None
         lines = found.lines if is_shaped else _without_shaper(system, found.lines)
-        if PLAIN_NAME.fullmatch(port) is None or len(port) > MOST_NAME:
+        # Cisco and Arista write `TenGigE 0/0/0/0`; elsewhere a space ends a name.
+        is_plain = PLAIN_NAME.fullmatch(port) is not None and (" " not in port or system in MARKS)
+        if not is_plain or len(port) > MOST_NAME:
             refusal = "the name of the port has characters that lines of a configuration may not have"
             return replace(known, refusal=refusal)
         lines = _with_interface(system, lines, port)

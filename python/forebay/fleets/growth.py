@@ -17,6 +17,8 @@ __all__ = ["Growth", "grown"]
 
 #: Years that a share per year covers.
 YEARS = 5
+#: Largest growth in a year: 40 without its percent sign is above it.
+MOST_RATE = 10.0
 #: Columns of a table of years, its last year, and the bound of its factors.
 COLUMNS, LAST_YEAR, MOST_FACTOR = ("year", "factor"), 9999, 1_000_000
 
@@ -50,8 +52,9 @@ class Growth:
         if path.suffix == ".csv":
             return cls(_table(path))
         rate = share("growth", text)
-        if not rate > 0:
-            raise InputError(f"found `{text}`; allowed: above 0 %, as in 40%, or a CSV file", "growth")
+        if not 0 < rate <= MOST_RATE:
+            allowed = f"above 0 % and at most {MOST_RATE:.0%} a year, as in 40%, or a CSV file"
+            raise InputError(f"found `{text}`; allowed: {allowed}", "growth")
         return cls(tuple((year, (1 + rate) ** year) for year in range(1, YEARS + 1)))
 
 

@@ -6,7 +6,9 @@ points to the cores or to the workers of a cluster, each point once, and keeps e
 
 from __future__ import annotations
 
+import ctypes
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -20,6 +22,7 @@ from forebay.fleets.questions import Question
 from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
 from forebay.results.statistics import runs_for_confidence
+from forebay.results.warning import Kind
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search.checking import check
 from forebay.search.quick import QUICK_CONFIDENCE
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
+#: Warnings of a point that are kept beside those that change a decision.
+NOTED = frozenset({Kind.FEW_CONGESTION_EVENTS})
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
-#: Largest part of the measured time that the delay may have: a queue that is still filling shows no goal as met.
-LONGEST_DELAY = 0.25
+#: Largest part of the measured time that the delay may have. With fewer than ten round trips in a run, the queue may
+#: still be filling, and no goal is shown as met.
+LONGEST_DELAY = 0.1
 
 
 class OutOfTime(Exception):  # noqa: N818 - never leaves the package
@@ -117,6 +123,8 @@ class MeasuredPoint:
         Queueing delay (99th percentile) with its 95 % half width, and loss rate; None if the runs report none.
     measured_s : float
         Measured time of each run, in seconds.
+    notes : tuple of str
+        Warnings of `check` that change a decision.
     refusal : str or None
         The reason why nothing was measured.
     """
@@ -128,13 +136,14 @@ class MeasuredPoint:
     delay_half_width: float | None = None
     loss: float | None = None
     measured_s: float = math.inf
+    notes: tuple[str, ...] = ()
     refusal: str | None = None
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> MeasuredPoint:
         """From the entry of the store."""
         goals = tuple(MeasuredGoal(**goal) for goal in found.get("goals", ()))
-        point = cls(**{**found, "goals": goals})
+        point = cls(**{**found, "goals": goals, "notes": tuple(found.get("notes", ()))})
         if not point.is_brief:
             return point
         return replace(point, goals=tuple(goal.without_proof() for goal in goals))
@@ -188,6 +197,7 @@ def measured(text: str, confidence: float, replications: int) -> dict[str, Any]:
         "delay_half_width": None if delay is None else delay.half_width,
         "loss": None if loss is None else loss.mean,
         "measured_s": scenario.core.duration_s[1],
+        "notes": [warning.text for warning in report.warnings if warning.urgent or warning.kind in NOTED],
     }
 
 
@@ -201,6 +211,12 @@ def measured_parcel(parcel: Parcel, memory: int) -> list[Answer]:
     _core.allow_memory(memory if room is None else min(memory, room.of_run))
     texts, confidence, replications = parcel
     return [(True, measured(text, confidence, replications)) for text in texts]
+
+
+def _interrupt(workers: Iterable[int]) -> None:
+    """End the runs of some threads: the extension raises an exception that waits in its thread."""
+    for ident in workers:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt))
 
 
 class Measuring:
@@ -324,7 +340,8 @@ class Measuring:
         numbers = iter(order)
         running: dict[Future[dict[str, Any]], int] = {}
         late = False
-        with ThreadPoolExecutor(at_once) as pool:
+        workers: set[int] = set()
+        with ThreadPoolExecutor(at_once, initializer=lambda: workers.add(threading.get_ident())) as pool:
             try:
                 while True:
                     late = late or (self.until is not None and time.monotonic() >= self.until)
@@ -336,6 +353,7 @@ class Measuring:
                         record(running.pop(future), future.result())
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                _interrupt(workers)
                 raise
         if late and next(numbers, None) is not None:
             raise OutOfTime

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from forebay.errors import ForebayError
@@ -24,8 +24,8 @@ State = Literal["met", "open", "conflict", "beyond"]
 #: The measured point of a buffer; it raises if there is none yet.
 At = Callable[[Size], MeasuredPoint]
 
-#: First factors of the ladder; further ones grow by `STEP`, from `COARSE` on by `LEAP`.
-FIRST, STEP, COARSE, LEAP = (2, 4), 4, 256, 16
+#: First factor of the ladder, and the growth of the factors from the second one on.
+FIRST, STEP = 2, 4
 #: The ladder goes up to this factor, or to this multiple of the bandwidth-delay product if that is further.
 MOST_FACTOR, MOST_BDP = 256, 2.0
 #: Ratio of the ends of the final interval, and that of one in which two goals may conflict.
@@ -66,11 +66,12 @@ def ladder(question: Question, direction: Direction) -> Iterator[Size]:
     """The sizes of a search: the factors 2, 4, 16, 64 and 256, and then further ones up to a bound.
 
     Larger sizes end at twice the bandwidth-delay product, or at 256 times the configured buffer if that is more.
-    Smaller ones end at one packet, or at 1/256 of the configured buffer.
+    Smaller ones end at one packet.
     """
-    size, bound, before = question.size, MOST_FACTOR, question.size
+    size, before = question.size, question.size
+    bound = MOST_FACTOR if direction == "larger" else _bound(question, direction)
     for factor in _factors():
-        if factor == MOST_FACTOR:
+        if factor == MOST_FACTOR and direction == "larger":
             bound = _bound(question, direction)
         change = min(factor, bound)
         other = size.times(change if direction == "larger" else 1 / change)
@@ -83,22 +84,22 @@ def ladder(question: Question, direction: Direction) -> Iterator[Size]:
 
 
 def _factors() -> Iterator[int]:
-    yield from FIRST
-    factor = FIRST[-1]
+    yield FIRST
+    factor = STEP
     while True:
-        factor *= STEP if factor < COARSE else LEAP
         yield factor
+        factor *= STEP
 
 
 def _bound(question: Question, direction: Direction) -> int:
-    """The largest factor of the ladder, at least `MOST_FACTOR`."""
+    """The largest factor of the ladder."""
     try:
         scenario = question.scenario()
     except ForebayError:
         return MOST_FACTOR
     buffer = scenario.buffer
     if direction == "smaller":
-        return max(MOST_FACTOR, math.floor(buffer.packets))
+        return max(1, math.floor(buffer.packets))
     return max(MOST_FACTOR, math.ceil(MOST_BDP / buffer.bdp) if buffer.bdp else MOST_FACTOR)
 
 
@@ -132,60 +133,85 @@ def nearest_size(
     at : callable
         Finds the point of a buffer.
     """
-    points: list[MeasuredPoint] = []
-
-    def found(state: State) -> NearestSize:
-        others = [goal.key for goal in end.goals if goal.verdict != "met" and goal.key not in toward]
-        return NearestSize(state, last, size, end, tuple(points), next(iter(others), ""))
-
-    last, last_size, end, size = here, question.size, here, question.size
-    for size in ladder(question, direction):
-        end = at(size)
-        points.append(end)
-        if end.refusal is not None:
-            return found("beyond")
-        state = _state(end, toward, against, direction)
-        if state != "short":
-            break
-        last, last_size = end, size
-    else:
-        return found("beyond")
-    while state in {"met", "open", "past", "brief"}:
-        middle_size = between(last_size, size)
-        far = max(last_size.number, size.number) / min(last_size.number, size.number)
-        if middle_size in (last_size, size) or far <= (NARROW if state == "past" else CLOSE):
-            break
-        middle = at(middle_size)
-        points.append(middle)
-        if middle.refusal is not None:
-            break
-        middle_state = _state(middle, toward, against, direction)
-        if middle_state == "short":
-            last, last_size = middle, middle_size
-        elif state != "met" or middle_state == "met":
-            end, size, state = middle, middle_size, middle_state
-        else:
-            break  # a buffer that is enough is known, and this one is not
-    if state in {"met", "brief"}:
-        return found("met" if state == "met" else "beyond")
-    short = end if state == "both" else last
-    is_missed = any(goal.verdict == "missed" for goal in short.goals if goal.key in toward)
-    return found("conflict" if is_missed and state != "open" else "open")
+    return _Search(question, direction, toward, against, at).run(here)
 
 
-def _state(
-    point: MeasuredPoint, toward: Collection[str], against: Collection[str], direction: Direction
-) -> Literal["short", "met", "open", "past", "both", "brief"]:
-    """Whether a point falls short of goals in the direction of the search, or misses others, or both.
+@dataclass(slots=True)
+class _Search:
+    """A search with all points that it has asked for."""
 
-    Runs that are too brief for a buffer show no goal as met. They end a search for a larger one.
-    """
-    if point.is_brief:
-        return "brief" if direction == "larger" else "short"
-    short = any(goal.verdict != "met" for goal in point.goals if goal.key in toward)
-    others = {goal.key: goal.verdict for goal in point.goals if goal.key not in toward}
-    if short:
-        return "both" if any(others[key] == "missed" for key in others if key in against) else "short"
-    if "missed" in others.values():
-        return "past"
-    return "open" if "undecided" in others.values() else "met"
+    question: Question
+    direction: Direction
+    toward: Collection[str]
+    against: Collection[str]
+    at: At
+    points: list[MeasuredPoint] = field(default_factory=list)
+
+    def run(self, here: MeasuredPoint) -> NearestSize:
+        last, last_size = here, self.question.size
+        size, end = last_size, here
+        others: list[NearestSize] = []
+        for size in ladder(self.question, self.direction):
+            end, state = self._point(size)
+            if state == "refused":
+                break
+            # A smaller buffer may still meet the goals that the first one in this direction misses.
+            if state != "short" and (not others or state in {"met", "open"}):
+                found = self._between(last, last_size, end, size, state)
+                if found.state == "met" or self.direction == "larger":
+                    return found
+                others.append(found)
+            last, last_size = end, size
+        if not others:
+            return self._found("beyond", last, size, end)
+        chosen = min(others, key=lambda found: found.state != "open")
+        return replace(chosen, points=tuple(self.points))
+
+    def _between(self, last: MeasuredPoint, last_size: Size, end: MeasuredPoint, size: Size, state: str) -> NearestSize:
+        """Halve the interval between a point that falls short and one that does not."""
+        while state in {"met", "open", "past", "brief"}:
+            middle_size = between(last_size, size)
+            far = max(last_size.number, size.number) / min(last_size.number, size.number)
+            if middle_size in (last_size, size) or far <= (NARROW if state == "past" else CLOSE):
+                break
+            middle, middle_state = self._point(middle_size)
+            if middle_state == "refused":
+                break
+            if middle_state == "short":
+                last, last_size = middle, middle_size
+            elif state != "met" or middle_state == "met":
+                end, size, state = middle, middle_size, middle_state
+            else:
+                break  # a buffer that is enough is known, and this one is not
+        if state in {"met", "brief"}:
+            return self._found("met" if state == "met" else "beyond", last, size, end)
+        short = end if state == "both" else last
+        is_missed = any(goal.verdict == "missed" for goal in short.goals if goal.key in self.toward)
+        return self._found("conflict" if is_missed and state != "open" else "open", last, size, end)
+
+    def _found(self, state: State, last: MeasuredPoint, size: Size, end: MeasuredPoint) -> NearestSize:
+        others = (goal.key for goal in end.goals if goal.verdict != "met" and goal.key not in self.toward)
+        return NearestSize(state, last, size, end, tuple(self.points), next(others, ""))
+
+    def _point(self, size: Size) -> tuple[MeasuredPoint, str]:
+        """The point of a size, and whether it falls short in the direction of the search, misses other goals, or both.
+
+        Runs that are too brief for a buffer show no goal as met. They end a search for a larger one.
+        """
+        point = self.at(size)
+        self.points.append(point)
+        if point.refusal is not None:
+            return point, "refused"
+        if point.is_brief:
+            return point, "brief" if self.direction == "larger" else "short"
+        short = any(goal.verdict != "met" for goal in point.goals if goal.key in self.toward)
+        others = {goal.key: goal.verdict for goal in point.goals if goal.key not in self.toward}
+        if short:
+            # A larger buffer never meets a goal on delay that this one misses. A smaller one may meet any other goal.
+            is_late = self.direction == "larger" and any(
+                others[key] == "missed" for key in others if key in self.against
+            )
+            return point, "both" if is_late else "short"
+        if "missed" in others.values():
+            return point, "past"
+        return point, "open" if "undecided" in others.values() else "met"

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from forebay.errors import ForebayError
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import LONGEST_DELAY, MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
@@ -24,10 +25,11 @@ from forebay.text.formatting import size as size_text
 
 __all__ = ["INSIDE", "MOST_SEVERE", "has_delay_goal", "judge", "packet_stage", "with_change"]
 
-#: Metrics that a larger buffer improves, and those that it worsens. For others the runs at other buffers decide. Loss
-#: is one of them, because the slow start of TCP overshoots a very large buffer.
-ROOM = frozenset({"utilization", "goodput"})
-DELAY = frozenset({"queue_delay_mean", "queue_delay_p50", "queue_delay_p99", "queue_delay_max", "queue_mean"})
+#: Metrics that a larger buffer always worsens. For others the runs at other buffers decide: even the utilization may
+#: fall with a larger buffer, because the slow start of TCP overshoots a very large one.
+DELAY = frozenset({"queue_mean", *(f"queue_delay_{part}" for part in ("mean", "p05", "p50", "p95", "p99", "max"))})
+#: A buffer of more bandwidth-delay products than this is hardly too small.
+AMPLE = 2.0
 #: Part of the delay that a needless buffer must cost.
 WORTH = 0.05
 #: Factor from the nearest sufficient buffer to the recommended one.
@@ -86,7 +88,7 @@ def packet_stage(
         except OutOfTime:
             for digest, question in open_questions.items():
                 judgment = judge(question, _finder(question, measuring), halve=halve)
-                late = Judgment("undecided", "the time was over before its runs")
+                late = Judgment("undecided", "the time ended before the runs")
                 found[digest] = judgment if isinstance(judgment, Judgment) else late
             return found, False
     return found, True
@@ -115,10 +117,11 @@ def judge(question: Question, find_point: Find, *, halve: bool = True) -> Judgme
         elif here.verdict == "undecided":
             found = _undecided(here)
         else:
-            found = _missed(question, here, at, find_point, halve=halve)
+            found = _missed(question, here, at, halve=halve)
     except _Missing as missing:
         return missing.sizes
-    return replace(found, delay_s=here.delay_s, loss=here.loss)
+    notes = dict.fromkeys((*here.notes, *found.notes))
+    return replace(found, delay_s=here.delay_s, loss=here.loss, notes=tuple(notes))
 
 
 def _met(question: Question, here: MeasuredPoint, at: At) -> Judgment:
@@ -173,31 +176,39 @@ def _costs(here: MeasuredPoint, less: MeasuredPoint) -> bool:
     return here.delay_s - less.delay_s > max(noise, WORTH * here.delay_s)
 
 
-def _missed(question: Question, here: MeasuredPoint, at: At, find_point: Find, *, halve: bool) -> Judgment:
+def _missed(question: Question, here: MeasuredPoint, at: At, *, halve: bool) -> Judgment:
     """A goal is missed: larger and smaller buffers show what it needs."""
-    sides = _sides(question.size, here, at, find_point)
-    larger, smaller = ([key for key, side in sides.items() if side == wanted] for wanted in ("larger", "smaller"))
+    sides = {goal.key: _side(goal) for goal in here.goals}
+    missed = [goal.key for goal in here.missed]
+    late = [key for key in missed if sides[key] == "smaller"]
     sure = max((goal.confidence for goal in here.missed if goal.confidence is not None), default=None)
-    known = {goal.key: _side(goal) for goal in here.goals}
-    if any(known[key] for key in larger) and smaller:
-        reason = f"no buffer meets both: {larger[0]} needs a larger one, {smaller[0]} a smaller one"
+    if late and not halve:
+        return _judgment("too large", f"{late[0]} needs a smaller buffer", [here], sure)
+    early = [key for key in missed if sides[key] == "larger"]
+    if late and early:
+        reason = f"no buffer meets both: {early[0]} needs a larger one, {late[0]} a smaller one"
         return _judgment("not answerable", reason, [here], sure)
-    if any(known[key] for key in smaller) and not halve:
-        return _judgment("too large", f"{smaller[0]} needs a smaller buffer", [here], sure)
-    # A goal with a known side decides the direction. Otherwise the measured side comes first, and then the other one.
-    first: Direction = "smaller" if smaller else "larger"
-    is_known = any(known[key] for key in sides)
     found = []
-    for direction in (first,) if is_known else (first, _OTHER[first]):
-        keys = [key for key, side in sides.items() if side == direction or not is_known]
-        keys.sort(key=lambda key: known[key] is None)
-        toward = {*keys, *(key for key in known if known[key] == direction)}
-        against = {key for key in known if known[key] == _OTHER[direction]}
+    for direction in _directions(question, late, early):
+        keys = [key for key in missed if sides[key] == direction] or missed
+        toward = {*keys, *(key for key in sides if sides[key] == direction)}
+        against = {key for key in sides if sides[key] == _OTHER[direction]}
         nearest = nearest_size(question, here, direction, toward, against, at)
         found.append(_changed(here, keys, direction, nearest, sure, at))
         if nearest.state == "met":
             return found[-1]
     return min(found, key=lambda judgment: judgment.verdict != "undecided")
+
+
+def _directions(question: Question, late: Sequence[str], early: Sequence[str]) -> tuple[Direction, ...]:
+    """The directions of the search, the likelier one first."""
+    if late or early:
+        return ("smaller",) if late else ("larger",)
+    try:
+        products = question.scenario().buffer.bdp
+    except ForebayError:
+        products = None
+    return ("smaller", "larger") if products is not None and products > AMPLE else ("larger", "smaller")
 
 
 def _changed(
@@ -214,7 +225,8 @@ def _changed(
         return _judgment("undecided", reason, points, None)
     if nearest.state == "beyond":
         bound = "up to" if direction == "larger" else "down to"
-        reason = f"{key} is missed, and no {direction} buffer {bound} {at_end} meets it"
+        missed = next((goal.key for goal in end.goals if goal.verdict != "met"), key)
+        reason = f"{key} is missed, and no {direction} buffer {bound} {at_end} meets every goal ({missed})"
         return _judgment("not answerable", reason, points, sure)
     if nearest.state == "conflict":
         reason = f"no buffer was found that meets both: {key} needs a {direction} one, and {nearest.other} is missed "
@@ -245,22 +257,6 @@ def _longer(point: MeasuredPoint) -> str:
     return f"the delay there is {delay}, so set run.measure to {least} or more"
 
 
-def _sides(
-    size: Size, here: MeasuredPoint, at: Callable[[Size], MeasuredPoint], find_point: Find
-) -> dict[str, Direction | None]:
-    """The side to which each missed goal asks the buffer to change, by the goal's key."""
-    sides = {goal.key: _side(goal) for goal in here.missed}
-    unknown = [goal for goal in here.missed if sides[goal.key] is None]
-    if unknown:
-        beside = (size.times(2), size.times(0.5))
-        absent = tuple(each for each in beside if find_point(each) is None)
-        if absent:
-            raise _Missing(absent)
-        above, below = (at(each) for each in beside)
-        sides |= {goal.key: _measured_side(goal, above, below) for goal in unknown}
-    return sides
-
-
 def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
     """Whether the user has said how much delay is allowed."""
     return any(_name(goal) in DELAY and _side(goal) == "smaller" for goal in goals)
@@ -268,27 +264,15 @@ def has_delay_goal(goals: Iterable[MeasuredGoal | Goal]) -> bool:
 
 def _side(goal: MeasuredGoal | Goal) -> Direction | None:
     """The side to which a goal asks the buffer to change; None if it depends on the traffic."""
-    name = _name(goal)
-    metric = find(name)
-    if metric is None or name not in ROOM | DELAY:
+    if _name(goal) not in DELAY:
         return None
-    # A goal against the better direction, such as a utilization of at most 50 %, asks for the other side.
-    is_usual = (goal.sense == ">=") == metric.more_is_better
-    return "larger" if (name in ROOM) == is_usual else "smaller"
+    return "smaller" if goal.sense == "<=" else "larger"
 
 
 def _name(goal: MeasuredGoal | Goal) -> str:
     """The name of a goal's metric, without its group."""
     metric = find(parts_of_key(goal.key)[0])
     return goal.key if metric is None else metric.goal_name
-
-
-def _measured_side(goal: MeasuredGoal, above: MeasuredPoint, below: MeasuredPoint) -> Direction | None:
-    """The side on which a goal comes closer to its threshold."""
-    if above.refusal is not None or below.refusal is not None:
-        return None
-    more, less = above.goal(goal.key).margin, below.goal(goal.key).margin
-    return None if more == less else "larger" if more > less else "smaller"
 
 
 def _undecided(here: MeasuredPoint) -> Judgment:
@@ -326,4 +310,5 @@ def with_change(found: Judgment, here: MeasuredPoint, end: MeasuredPoint) -> Jud
         recommended_bytes=end.bytes,
         recommended_delay_s=end.delay_s,
         recommended_loss=end.loss,
+        notes=tuple(dict.fromkeys((*found.notes, *end.notes))),
     )

@@ -14,7 +14,7 @@ __all__ = ["memories"]
 KEY = "platform"
 COLUMNS = ("platform", "bytes_per_port")
 #: Largest memory of a port, in bytes.
-MOST_BYTES = 10**15
+MOST_BYTES = 2**44
 
 
 def memories(text: str) -> Mapping[str, int]:

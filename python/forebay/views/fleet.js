@@ -43,6 +43,12 @@
     } catch {
       return -1;
     }
+    // A reader may write the slashes of a port's name as they are.
+    const [device, ...rest] = wanted;
+    const tries = [wanted, [device, rest.join("/")], [device, rest.slice(0, -1).join("/"), rest.at(-1)]];
+    return tries.map(named).find((row) => row >= 0) ?? -1;
+  };
+  const named = (wanted) => {
     const places = KEY.map((name, index) => {
       const column = byName.get(name);
       return column && index < wanted.length ? column.texts.indexOf(wanted[index]) : -1;

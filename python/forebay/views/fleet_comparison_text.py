@@ -36,7 +36,7 @@ def comparison_lines(found: AuditComparison, before: str) -> tuple[str, str, str
     total = f"{counted(changed, 'port')} changed, {found.unchanged:,} did not"
     newly, no_longer = found.newly(WRONG), found.no_longer(WRONG)
     return (
-        _cut(f"{total}: {', '.join(parts)} (against {before})" if changed else f"No port changed (against {before})"),
+        _against(f"{total}: {', '.join(parts)}" if changed else "No port changed", before),
         _cut(f"Newly wrong: {newly.height:,}{_example(newly)}"),
         _cut(f"No longer wrong: {no_longer.height:,}{_example(no_longer)}"),
     )
@@ -84,6 +84,12 @@ def _verdicts(row: Mapping[str, Any]) -> str:
 def _arrow(before: str | None, after: str | None) -> str:
     """A value before and after; once if it did not change."""
     return after or "–" if before == after else f"{before or '–'} → {after or '–'}"
+
+
+def _against(line: str, before: str) -> str:
+    """A line with the folder of the earlier audit, if that fits."""
+    whole = f"{line} (against {before})"
+    return whole if len(whole) <= COLUMNS else _cut(line)
 
 
 def _cut(line: str) -> str:

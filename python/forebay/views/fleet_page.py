@@ -324,7 +324,8 @@ COSTS: tuple[tuple[str, str, Callable[[MeasuredPoint], str]], ...] = (
 
 def _at(name: str, goal: MeasuredGoal) -> str:
     """The value of a goal at a point, and its verdict."""
-    return f"{value(name, goal.mean)}: {goal.verdict}{_sure(goal.confidence)}"
+    sure = "" if goal.verdict == "undecided" else _sure(goal.confidence)
+    return f"{value(name, goal.mean)}: {goal.verdict}{sure}"
 
 
 def _sure(share: float | None) -> str:

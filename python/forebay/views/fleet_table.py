@@ -151,6 +151,8 @@ def fleet_table(answer: FleetAnswer, changes: Iterable[ChangeSet] = ()) -> Fleet
     boxes = [name for name in answer.ports.columns if name.startswith(BOX)]
     ports = answer.ports.with_columns(
         pl.struct("margin_low", "margin_high").alias("range"),
+        # Without the other end, the needed buffer is only known to be smaller.
+        pl.when(pl.col("margin_high").is_not_null()).then("needed_bytes"),
         pl.Series("change", _new_lines(answer, changes), dtype=pl.String),
     )
     shown = [*ANSWERS, *((name, f"would {name.removeprefix(BOX)} do", "wide", sanitize) for name in boxes)]

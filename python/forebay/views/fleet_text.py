@@ -86,10 +86,14 @@ def _reasons(answer: FleetAnswer) -> list[str]:
     counts = (
         answer.ports.filter(pl.col("verdict").is_in(["undecided", "not answerable"]))
         .group_by("verdict", "reason", maintain_order=True)
-        .len()
-        .sort("len", descending=True, maintain_order=True)
+        .agg(pl.len().alias("ports"), pl.first("device", "port"))
+        .sort("ports", descending=True, maintain_order=True)
     )
-    return [f"{counted(ports, 'port')} {verdict}: {sanitize(reason)}" for verdict, reason, ports in counts.iter_rows()]
+    return [
+        f"{counted(ports, 'port')} {verdict}, {'' if ports == 1 else 'such as '}{sanitize(f'{device} {port}')}: "
+        f"{sanitize(reason)}"
+        for verdict, reason, ports, device, port in counts.iter_rows()
+    ]
 
 
 def _evidence(answer: FleetAnswer) -> str:
@@ -97,6 +101,8 @@ def _evidence(answer: FleetAnswer) -> str:
     line = f"Evidence: {counted(len(answer.questions), 'question')}, {counted(answer.runs, 'run')}"
     if sample is None:
         return _cut(line)
+    if not sample.checked:
+        return _cut(f"{line}; atlas not checked")
     checked = f"{sample.wrong} of {sample.checked} wrong, at most {100 * sample.upper:.1f} %"
     if sample.withdrawn:
         return _cut(f"{line}; atlas withdrawn: {checked}")
@@ -163,7 +169,9 @@ def ratio(number: float) -> str:
 def _column_line(answer: FleetAnswer, column: str) -> str:
     """The counts of one of the columns of growth and replacement."""
     counts = answer.ports[column].drop_nulls().value_counts(sort=True)
-    rows = [("today" if each == 0 else each, number) for each, number in sorted(counts.iter_rows())]
-    listed = ", ".join(f"{each}: {number:,}" for each, number in rows)
-    name = "Too small in year" if column == "too_small_in" else f"Would {column.removeprefix('would_do_')} do"
-    return f"{name} - {listed or 'no port'}"
+    rows = [(counted(number, "port"), each) for each, number in sorted(counts.iter_rows())]
+    if column == "too_small_in":
+        years = (f"{ports} {f'in year {year}' if year else 'today'}" for ports, year in rows)
+        return f"Too small: {', '.join(years) or 'no port'}"
+    name = column.removeprefix("would_do_")
+    return f"Would {name} do: {', '.join(f'{word} for {ports}' for ports, word in rows)}"
