@@ -380,7 +380,7 @@ def bounded(file: BinaryIO, name: str) -> str:
 def utf8(content: bytes, name: str) -> str:
     """Decode the text of a file of this name; raise an error with the place if it is not UTF-8."""
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: found a byte that is not UTF-8 at {error.start}; allowed: UTF-8 text") from None
 

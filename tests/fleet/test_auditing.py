@@ -145,6 +145,23 @@ def test_a_killed_audit_continues_and_gives_the_same_bytes(kind: str, tmp_path: 
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interruption_ends_a_run_that_is_under_way(tmp_path: Path) -> None:
+    inventory(tmp_path, [{"buffer": "9 packets", "rate_bps": 10**11}])
+    profiles(tmp_path, PROFILE.replace('"30s"', '"100000s"'))
+    process, kept = started(tmp_path, "out"), tmp_path / "out" / "measurements"
+    for _ in range(3000):
+        if kept.is_dir():
+            break
+        time.sleep(0.01)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    try:
+        assert process.wait(timeout=60) == 130
+    finally:
+        process.kill()
+
+
 def test_measurements_of_another_build_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     first = audit(tmp_path, rows(), out=tmp_path / "out")
@@ -239,6 +256,23 @@ def test_the_search_refines_the_ports_that_matter_most(whole: FleetAnswer, tmp_p
             assert judgment.margin > 1
 
 
+def test_a_box_with_more_memory_than_a_sufficient_buffer_would_do(tmp_path: Path) -> None:
+    found = audit(tmp_path, rows(10), replace={f"box{size}": size for size in (1, 100_000, 10**13)})
+    for row in found.ports.iter_rows(named=True):
+        enough = row["buffer_bytes"] if row["verdict"] == "fine" else row["recommended_bytes"]
+        assert (row["would_do_box10000000000000"] == "yes") is (enough is not None)
+        assert row["would_do_box1"] != "yes"
+        if enough is not None and enough <= 100_000:
+            assert row["would_do_box100000"] == "yes"
+
+
+def test_a_network_without_a_port_is_not_called_right(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("device,port,rate,buffer\nd,e,fast,1MB\n", encoding="utf-8")
+    found = forebay.fleet(tmp_path / "bad.csv", profiles(tmp_path, BRIEF), QUIET)
+    assert (found.rejected.height, found.exit_code()) == (1, 3)
+    assert "can be judged" in answer_lines(found)[1]
+
+
 def test_ports_without_an_answer_are_listed_with_a_reason(tmp_path: Path) -> None:
     given = [{"buffer": "9 packets"}, {"buffer": None}, {"buffer": "9 packets", "goals": "utilization>=many"}]
     found = audit(tmp_path, given)
@@ -316,7 +350,7 @@ def test_a_network_without_a_verdict_is_not_called_right(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("-40%", "growth"), ("much", "growth"), ("none.csv", "none.csv: cannot be read")],
+    [("-40%", "growth"), ("40", "at most 1000%"), ("much", "growth"), ("none.csv", "none.csv: cannot be read")],
 )
 def test_a_wrong_growth_is_one_line(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):

@@ -217,6 +217,16 @@ def test_names_that_become_equal_have_two_files_whatever_their_order() -> None:
     assert len(set(straight.values())) == 2
 
 
+@pytest.mark.parametrize(("platform", "port", "has_lines"), [
+    ("linux", "eth 0", False), ("junos", "xe 0", False), ("ios-xe", "GigabitEthernet 0/0/1", True),
+    ("linux", "eth0", True),
+])  # fmt: skip
+def test_a_space_in_a_name_stays_where_the_platform_writes_one(platform: str, port: str, has_lines: bool) -> None:
+    text = text_of({"platform": platform, "port": port})
+    assert (f" {port}" in "\n".join(lines_of(text, "!" if platform == "ios-xe" else "#"))) is has_lines
+    assert ("no lines: the name" in text) is not has_lines
+
+
 def test_the_delay_and_the_loss_now_and_then_stand_beside_the_lines() -> None:
     text = text_of({})
     assert "# recommended: 2.00 MB (2,000,000 bytes)" in text

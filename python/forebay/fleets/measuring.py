@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
+#: Interval at which a signal is handled while runs are under way, in seconds.
+HEARTBEAT_S = 0.1
 #: Warnings of a point that are kept beside those that change a decision.
 NOTED = frozenset({Kind.FEW_CONGESTION_EVENTS})
 #: Metrics of a point that costs are made of.
@@ -349,7 +351,7 @@ class Measuring:
                         running[pool.submit(work, texts[number])] = number
                     if not running:
                         break
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    for future in wait(running, HEARTBEAT_S, FIRST_COMPLETED).done:
                         record(running.pop(future), future.result())
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -361,6 +361,7 @@
       ["delay (99th percentile)", nowAndThen("delay_ms", row)],
       ["loss", nowAndThen("loss", row)],
       ["confidence", text("confidence", row)],
+      ["warnings", text("notes", row)],
       ["evidence", [text("stage", row), text("runs", row) && `${text("runs", row)} runs`].filter(Boolean).join(", ")],
       ["too small in year", text("too_small_in", row)],
       ["needed in that year", text("needed_bytes_then", row)],

@@ -129,6 +129,7 @@ ANSWERS: tuple[tuple[str, str, str, Show], ...] = (
     ("stage", "evidence", "wide", str),
     ("profile_used", "profile", "wide", sanitize),
     ("reason", "reason", "main", sanitize),
+    ("notes", "warnings", "port", sanitize),
     ("range", "range of configured / needed", "port", ratio_range),
     ("runs", "runs", "port", lambda runs: f"{runs:,}" if runs else ""),
     ("too_small_in", "too small in year", "wide", lambda year: str(year) if year else "today"),

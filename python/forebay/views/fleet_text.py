@@ -39,6 +39,9 @@ def fleet_text(answer: FleetAnswer, folder: str, width: int) -> RenderableType:
         if rising:
             parts.append(Text(f"The changes raise the loss of {counted(rising, 'port')}."))
     parts.append(Text(""))
+    warned = answer.ports["notes"].count()
+    if warned:
+        parts.append(Text(f"The runs of {counted(warned, 'port')} have warnings: {folder}/index.html"))
     reasons = _reasons(answer)
     parts += [Text(reason) for reason in reasons[:REASONS]]
     if len(reasons) > REASONS:
@@ -57,6 +60,8 @@ def fleet_text(answer: FleetAnswer, folder: str, width: int) -> RenderableType:
 def _counts(answer: FleetAnswer) -> str:
     begin = f"{counted(answer.ports.height, 'port')}: "
     present = [verdict for verdict in VERDICTS if answer.counts[verdict]]
+    if not present:
+        return "0 ports"
     line = begin + ", ".join(f"{answer.counts[each]:,} {each}" for each in present)
     if len(line) > COLUMNS:
         line = begin + ", ".join(f"{answer.counts[each]:,} {SHORT.get(each, each)}" for each in present)
@@ -66,6 +71,8 @@ def _counts(answer: FleetAnswer) -> str:
 def _first(answer: FleetAnswer) -> str:
     if not answer.first:
         reasons = _reasons(answer)
+        if not answer.ports.height:
+            return "No row of the inventory is a port that can be judged."
         return _cut(f"No wrong buffer was found. {reasons[0]}") if reasons else "No port has to be changed."
     digest = answer.first[0]
     port, others = answer.example(digest), answer.ports_of[digest] - 1
