@@ -314,6 +314,13 @@ def test_a_utilization_that_a_very_large_buffer_misses_is_sought_in_smaller_ones
     assert 4500 <= found.recommended_bytes <= min(18_000, allowed)
 
 
+def test_far_below_a_very_large_buffer_the_middle_of_the_sufficient_ones_is_recommended() -> None:
+    found, _ = Dip(9000, 0.06).judged(10**9)
+    assert found.verdict == "too large"
+    assert found.recommended_bytes is not None
+    assert 9000 / 4 <= found.recommended_bytes <= 9000 * 4, "the range is 32 times as wide on each side"
+
+
 def test_every_bound_on_the_queueing_delay_is_a_goal_on_delay() -> None:
     names = [metric.goal_name for metric in metrics() if metric.goal_name.startswith("queue_delay_")]
     for name in names:
@@ -333,11 +340,11 @@ def test_goals_on_loss_and_delay_that_a_large_buffer_misses_are_sought_in_smalle
 def test_a_buffer_that_the_runs_do_not_fill_meets_no_goal() -> None:
     found, asked = Overshoot(9e6, 0.005, filling=1e6).judged(9000)
     assert (found.verdict, found.recommended_bytes) == ("undecided", None)
-    assert "set run.measure to 20.0 s or more" in found.reason
+    assert "set run.measure to 40.0 s or more" in found.reason
     assert max(asked) <= 4e6
     found, _ = Overshoot(9e6, 0.005, filling=1e6).judged(2_000_000)
     assert found.verdict == "undecided"
-    assert "set run.measure to 20.0 s or more" in found.reason
+    assert "set run.measure to 40.0 s or more" in found.reason
 
 
 def test_only_an_upper_bound_on_the_delay_is_a_goal_on_delay() -> None:

@@ -38,9 +38,9 @@ HEARTBEAT_S = 0.1
 NOTED = frozenset({Kind.FEW_CONGESTION_EVENTS})
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
-#: Largest part of the measured time that the delay may have. With fewer than ten round trips in a run, the queue may
+#: Largest part of the measured time that the delay may have. With fewer than 20 round trips in a run, the queue may
 #: still be filling, and no goal is shown as met.
-LONGEST_DELAY = 0.1
+LONGEST_DELAY = 0.05
 
 
 class OutOfTime(Exception):  # noqa: N818 - never leaves the package

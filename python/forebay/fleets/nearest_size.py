@@ -17,7 +17,7 @@ from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import MeasuredPoint
 from forebay.fleets.questions import Question
 
-__all__ = ["At", "Direction", "NearestSize", "between", "ladder", "nearest_size"]
+__all__ = ["CLOSE", "STEP", "At", "Direction", "NearestSize", "between", "ladder", "nearest_size"]
 
 Direction = Literal["larger", "smaller"]
 State = Literal["met", "open", "conflict", "beyond"]

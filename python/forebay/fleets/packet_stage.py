@@ -16,7 +16,7 @@ from forebay.errors import ForebayError
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
 from forebay.fleets.measuring import LONGEST_DELAY, MeasuredGoal, MeasuredPoint, Measuring, OutOfTime
-from forebay.fleets.nearest_size import CLOSE, At, Direction, NearestSize, between, ladder, nearest_size
+from forebay.fleets.nearest_size import CLOSE, STEP, At, Direction, NearestSize, between, ladder, nearest_size
 from forebay.fleets.questions import Question
 from forebay.inputs.goals import Goal, parts_of_key
 from forebay.results.metric import find
@@ -241,7 +241,19 @@ def _changed(
         _judgment("too small" if direction == "larger" else "too large", reason, points, sure), severity=severity
     )
     found = _with_margin(found, here, end, nearest.last)
-    return _with_step(found, here, nearest.size, direction, at)
+    size = nearest.size
+    if direction == "smaller" and not any(_name(goal) in DELAY for goal in here.missed):
+        size = _middle(size, at)
+    return _with_step(found, here, size, direction, at)
+
+
+def _middle(size: Size, at: At) -> Size:
+    """The middle of the sufficient buffers below one: overshoot makes the buffers near their upper end uncertain."""
+    least = size
+    while (smaller := least.times(1 / STEP)) != least and at(smaller).verdict == "met" and at(smaller).refusal is None:
+        least = smaller
+    middle = between(size, least)
+    return middle if at(middle).verdict == "met" and at(middle).refusal is None else size
 
 
 def _with_step(found: Judgment, here: MeasuredPoint, size: Size, direction: Direction, at: At) -> Judgment:
