@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
-#: Interval at which a signal is handled while runs are under way, in seconds.
+#: Interval at which signals are handled during runs, in seconds.
 HEARTBEAT_S = 0.1
 #: Warnings of a point that are kept beside those that change a decision.
 NOTED = frozenset({Kind.FEW_CONGESTION_EVENTS})
