@@ -266,6 +266,13 @@ def test_a_box_with_more_memory_than_a_sufficient_buffer_would_do(tmp_path: Path
             assert row["would_do_box100000"] == "yes"
 
 
+def test_warnings_of_the_runs_name_the_buffer_and_the_loss(tmp_path: Path) -> None:
+    found = audit(tmp_path, [{"buffer": "2 packets"}, {"buffer": "9 packets"}])
+    (row,) = found.ports.filter(pl.col("port") == "eth0").rows(named=True)
+    assert f"At 2.00 kB, {100 * row['loss']:.2g} % of the packets are lost." in row["notes"]
+    assert "the configured buffer" not in row["notes"]
+
+
 def test_a_network_without_a_port_is_not_called_right(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("device,port,rate,buffer\nd,e,fast,1MB\n", encoding="utf-8")
     found = forebay.fleet(tmp_path / "bad.csv", profiles(tmp_path, BRIEF), QUIET)

@@ -10,7 +10,7 @@ import ctypes
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,20 +22,22 @@ from forebay.fleets.questions import Question
 from forebay.fleets.store import Store, key_of
 from forebay.measurement.cluster import Answer, WorkerMemory
 from forebay.results.statistics import runs_for_confidence
-from forebay.results.warning import Kind
+from forebay.results.warning import Kind, Warning
 from forebay.scenario import Progress, Scenario, threads
 from forebay.search.checking import check
 from forebay.search.quick import QUICK_CONFIDENCE
+from forebay.text.formatting import size
 
 if TYPE_CHECKING:
     from forebay.measurement.cluster import Cluster
+    from forebay.results.report import Estimate
 
 __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrecision"]
 
 #: Interval at which signals are handled during runs, in seconds.
 HEARTBEAT_S = 0.1
-#: Warnings of a point that are kept beside those that change a decision.
-NOTED = frozenset({Kind.FEW_CONGESTION_EVENTS})
+#: Warnings that the runs of a point are short.
+SHORT = frozenset({Kind.FEW_CONGESTION_EVENTS, Kind.SHORT_RUN})
 #: Metrics of a point that costs are made of.
 DELAY, LOSS = "queue_delay_p99_s", "loss_rate"
 #: Largest part of the measured time that the delay may have. With fewer than 20 round trips in a run, the queue may
@@ -199,8 +201,19 @@ def measured(text: str, confidence: float, replications: int) -> dict[str, Any]:
         "delay_half_width": None if delay is None else delay.half_width,
         "loss": None if loss is None else loss.mean,
         "measured_s": scenario.core.duration_s[1],
-        "notes": [warning.text for warning in report.warnings if warning.urgent or warning.kind in NOTED],
+        "notes": list(dict.fromkeys(_notes(report.warnings, size(at.buffer.bytes), loss))),
     }
+
+
+def _notes(warnings: Iterable[Warning], buffer: str, loss: Estimate | None) -> Iterator[str]:
+    """The warnings of a check that change a decision, in the words of an audit."""
+    for warning in warnings:
+        if warning.kind in SHORT:
+            yield f"The runs at {buffer} have few congestion events, so a longer run.measure may change their means."
+        elif warning.kind is Kind.HIGH_LOSS and loss is not None:
+            yield f"At {buffer}, {100 * loss.mean:.2g} % of the packets are lost."
+        elif warning.urgent:
+            yield warning.text.replace("the configured buffer", buffer)
 
 
 #: Points as they are sent: scenarios, confidence and replications.
