@@ -118,11 +118,11 @@ class Runs:
             return None
         is_met = number > self.missed
         goal = MeasuredGoal("utilization", ">=", 0.95, 0.9, 0.1, "met" if is_met else "missed", 0.9)
-        return MeasuredPoint((goal,), number, 4, 1e-9 * number, 0.0, 100 / number)
+        return MeasuredPoint((goal,), number, 4, 1e-9 * number, 0.0, 100 / number, notes=(f"at {number}",))
 
 
 def changed(runs: Runs) -> Judgment:
-    before = judged(900_000, TOO_LARGE, BOTH)
+    before = replace(judged(900_000, TOO_LARGE, BOTH), notes=("of an earlier size",))
     return _at_recommended(question(900_000, BOTH), before, ANSWER, cast("Measuring", runs))
 
 
@@ -132,6 +132,7 @@ def test_the_delay_and_the_loss_are_those_of_the_recommended_buffer_after_a_sear
     assert found.recommended_bytes == 42_427
     assert (found.recommended_delay_s, found.recommended_loss) == (pytest.approx(42.427e-6), 100 / 42_427)
     assert found.raises_loss
+    assert found.notes == ("at 900000", "at 42427")
 
 
 def test_the_buffer_of_the_search_is_recommended_if_the_middle_misses_a_goal() -> None:

@@ -322,5 +322,5 @@ def with_change(found: Judgment, here: MeasuredPoint, end: MeasuredPoint) -> Jud
         recommended_bytes=end.bytes,
         recommended_delay_s=end.delay_s,
         recommended_loss=end.loss,
-        notes=tuple(dict.fromkeys((*found.notes, *end.notes))),
+        notes=tuple(dict.fromkeys((*here.notes, *end.notes))),
     )
