@@ -20,6 +20,7 @@ from forebay import FleetAnswer, FleetExecution, InputError, _core
 from forebay.fleets import auditing, measuring
 from forebay.fleets.answer import Judgment
 from forebay.fleets.buffer_size import Size
+from forebay.fleets.measuring import QuickPrecision
 from forebay.fleets.questions import Question, questions_of
 from forebay.fleets.store import Store
 from forebay.measurement.cluster import WorkerMemory
@@ -271,6 +272,16 @@ def test_warnings_of_the_runs_name_the_buffer_and_the_loss(tmp_path: Path) -> No
     (row,) = found.ports.filter(pl.col("port") == "eth0").rows(named=True)
     assert f"At 2.00 kB, {100 * row['loss']:.2g} % of the packets are lost." in row["notes"]
     assert "the configured buffer" not in row["notes"]
+
+
+def test_a_buffer_with_few_congestion_events_has_four_times_the_runs(tmp_path: Path) -> None:
+    profile = PROFILE.replace('measure = "30s"', 'measure = "4s"')
+    found = forebay.fleet(inventory(tmp_path, [{"buffer": "200 packets"}]), profiles(tmp_path, profile), QUIET)
+    (points,) = found.points.values()
+    warned = [any("few congestion events" in note for note in point.notes) for point in points]
+    assert {True, False} == set(warned)
+    for point, is_warned in zip(points, warned, strict=True):
+        assert (point.runs >= 4 * QuickPrecision().replications) is is_warned
 
 
 def test_a_network_without_a_port_is_not_called_right(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ __all__ = ["MeasuredGoal", "MeasuredPoint", "Measuring", "OutOfTime", "QuickPrec
 
 #: Interval at which signals are handled during runs, in seconds.
 HEARTBEAT_S = 0.1
+#: Factor of the runs of a point whose single runs have few congestion events: a few such runs may all be alike.
+MORE_RUNS = 4
 #: Warnings that the runs of a point are short.
 SHORT = frozenset({Kind.FEW_CONGESTION_EVENTS, Kind.SHORT_RUN})
 #: Metrics of a point that costs are made of.
@@ -178,6 +180,8 @@ def measured(text: str, confidence: float, replications: int) -> dict[str, Any]:
     try:
         scenario = Scenario.parse(text, "json", name="profile")
         report = check(scenario, confidence=confidence, replications=replications, jobs=1)
+        if any(warning.kind in SHORT for warning in report.warnings):
+            report = check(scenario, confidence=confidence, replications=MORE_RUNS * replications, jobs=1)
     except ForebayError as error:
         return {"refusal": str(error)}
     (at,) = report.buffers
