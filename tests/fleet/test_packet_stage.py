@@ -202,6 +202,15 @@ def test_a_refused_buffer_ends_the_search_undecided() -> None:
     assert (found.verdict, "no memory" in found.reason) == ("undecided", True)
 
 
+def test_half_of_a_buffer_of_one_packet_is_not_followed_by_a_larger_recommendation() -> None:
+    question, known = Question(TEXT, Size(2000, "B")), dict[Size, MeasuredPoint]()
+    while not isinstance(found := judge(question, known.get), Judgment):
+        known |= {size: Link(1).measured(size) for size in found}
+    assert found.verdict == "too large"
+    assert found.recommended_bytes is not None
+    assert 1000 <= found.recommended_bytes < 2000
+
+
 def test_a_needless_buffer_that_costs_no_delay_is_fine() -> None:
     assert Link(1000, used=500).judged(90000).verdict == "fine"
 

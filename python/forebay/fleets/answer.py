@@ -42,8 +42,8 @@ class Judgment:
     margin_low, margin_high : float or None
         Ends of the interval of the margin; None for an end that is not known.
     needed_bytes : float or None
-        The nearest buffer that meets every goal, in bytes: the largest one if a goal on delay is missed, and otherwise
-        the smallest one.
+        The nearest buffer that meets every goal, in bytes: the largest smaller one if a goal needs a smaller buffer,
+        and otherwise the smallest one.
     recommended_bytes : float or None
         A buffer to set, in bytes, which was shown to meet every goal; None if the port needs no change or none was.
     confidence : float or None

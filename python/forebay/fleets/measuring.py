@@ -166,6 +166,11 @@ class MeasuredPoint:
         return "missed" if "missed" in found else "undecided" if "undecided" in found else "met"
 
     @property
+    def is_met(self) -> bool:
+        """Whether runs show that every goal is met."""
+        return self.refusal is None and self.verdict == "met"
+
+    @property
     def missed(self) -> tuple[MeasuredGoal, ...]:
         """The goals that are missed."""
         return tuple(goal for goal in self.goals if goal.verdict == "missed")

@@ -3,7 +3,7 @@
 A buffer is too small if it misses a goal, and a larger buffer misses none. It is too large if it misses a goal, and a
 smaller buffer misses none. Without a goal on delay it is also too large if half of it meets every goal and the excess
 costs delay. The stage asks for points in waves: the configured buffers, then the halves of those that meet their goals,
-and then larger or smaller buffers until the needed one is known within a factor of two.
+and then larger or smaller buffers until the needed one is known within a factor of 1.4.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _met(question: Question, here: MeasuredPoint, at: At) -> Judgment:
     if half == question.size:
         return _judgment("fine", "every goal is met, and there is no smaller buffer", [here], _sure(here.goals))
     less = at(half)
-    if less.refusal is not None or less.verdict != "met":
+    if not less.is_met:
         reason = "every goal is met, and half of the buffer is not shown to be enough"
         found = _judgment("fine", reason, [here, less], _sure(here.goals))
         return _with_margin(found, here, here, less if less.verdict == "missed" else None)
@@ -145,26 +145,21 @@ def _met(question: Question, here: MeasuredPoint, at: At) -> Judgment:
 
 def _needless(question: Question, here: MeasuredPoint, less: MeasuredPoint, at: At) -> Judgment:
     """Half of the buffer is enough, and the rest costs delay: the smallest sufficient buffer is the needed one."""
-    points, last, last_size, fails = [here], less, question.size, None
+    sizes, enough, fails = [question.size], question.size.times(0.5), None
     for size in ladder(question, "smaller"):
-        below = at(size)
-        points.append(below)
-        if below.refusal is not None or below.verdict != "met":
+        sizes.append(size)
+        if not at(size).is_met:
             fails = size
             break
-        last, last_size = below, size
-    while fails is not None and last_size.number > CLOSE * fails.number:
-        middle = between(last_size, fails)
-        below = at(middle)
-        points.append(below)
-        if below.refusal is not None or below.verdict != "met":
-            fails = middle
-        else:
-            last, last_size = below, middle
+        enough = size
+    while fails is not None and enough.number > CLOSE * fails.number:
+        middle = between(enough, fails)
+        sizes.append(middle)
+        enough, fails = (middle, fails) if at(middle).is_met else (enough, middle)
     reason = "half of the buffer also meets every goal, and the excess costs delay"
-    found = _judgment("too large", reason, points, _sure([*here.goals, *less.goals]))
-    missed = None if fails is None else at(fails)
-    found = _with_step(_with_margin(found, here, last, missed), here, last_size, "larger", at)
+    found = _judgment("too large", reason, map(at, sizes), _sure([*here.goals, *less.goals]))
+    found = _with_margin(found, here, at(enough), None if fails is None else at(fails))
+    found = _with_step(found, here, enough, "larger", at)
     return replace(found, severity=(found.cost_delay_s or 0.0) / here.delay_s if here.delay_s else 0.0)
 
 
@@ -250,17 +245,17 @@ def _changed(
 def _middle(size: Size, at: At) -> Size:
     """The middle of the sufficient buffers below one: overshoot makes the buffers near their upper end uncertain."""
     least = size
-    while (smaller := least.times(1 / STEP)) != least and at(smaller).verdict == "met" and at(smaller).refusal is None:
+    while (smaller := least.times(1 / STEP)) != least and at(smaller).is_met:
         least = smaller
     middle = between(size, least)
-    return middle if at(middle).verdict == "met" and at(middle).refusal is None else size
+    return middle if at(middle).is_met else size
 
 
 def _with_step(found: Judgment, here: MeasuredPoint, size: Size, direction: Direction, at: At) -> Judgment:
     """The verdict with a recommended buffer: a step beyond a sufficient one, or that one if the step misses a goal."""
     step, end = at(size.times(INSIDE if direction == "larger" else 1 / INSIDE)), at(size)
     found = replace(found, runs=found.runs + step.runs)
-    return with_change(found, here, step if step.refusal is None and step.verdict == "met" else end)
+    return with_change(found, here, step if step.is_met else end)
 
 
 def _longer(point: MeasuredPoint) -> str:
